@@ -88,6 +88,7 @@ export { changeServes, copiedEpochs } from './catalog/shard-epochs.ts'
 export { createSharedReading } from './catalog/shared-reading.ts'
 export { hasIndexTable, indexesWithMissingTables } from './catalog/missing-tables.ts'
 export {
+  askMigratedShards,
   askShards,
   loadCatalog,
   loadShardCatalog,

@@ -1,8 +1,11 @@
 /*
  * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
  */
-export { tunedMoveBuckets, tunedResumeMoves, tunedUndoMove } from './move-buckets.ts'
+export { moveChecked, tunedMoveBuckets, tunedResumeMoves, tunedUndoMove } from './move-buckets.ts'
 export { moveTask } from './move-lease.ts'
 export { moveOptionKinds } from './move-options.ts'
 export { movesIn } from './move-report.ts'
+export { planMoves, type PlanOptions } from './plan-moves.ts'
+export { sizesOn, totalOf, type BucketSize } from './plan/bucket-sizes.ts'
+export { drainShard, rebalanceShards, stopDraining } from './walk-plans.ts'
 export type { Tuned } from './tuning.ts'

@@ -1,5 +1,5 @@
 import { isLooseleafError, LooseleafError } from '@looseleaf/core'
-import { backOffMs, withCallbacks, type LayoutMove } from '@looseleaf/core/internal'
+import { withCallbacks, type LayoutMove } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
   announceMove,
@@ -16,11 +16,11 @@ import { moveOptionKinds, type MoveOptions, type MoverStore } from './move-optio
 import type { MoveJob } from './move-job.ts'
 import { createMeter } from './progress.ts'
 import { readMove, type MoveReport } from './move-report.ts'
+import { problemsText } from './plan/move-plan.ts'
+import { problemsOf } from './plan-moves.ts'
+import { withRetries } from './retries.ts'
 import { TUNING, type Tuned } from './tuning.ts'
 import { undo, walkMove } from './walk-move.ts'
-
-/** Failures of shards in a row after which a call rejects. */
-const MAX_FAILURES = 6
 
 /**
  * Moves buckets from one shard to another, while the store is in use: announces the move, copies and compares everything, hands the buckets
@@ -46,8 +46,25 @@ export async function tunedMoveBuckets(
   plan: PlannedMove,
   options: Tuned<MoveOptions> = {},
 ): Promise<MoveReport> {
-  const move = await announceMove(context, plan, { signal: options.signal })
-  return withCallbacks(options, (taken) => workOn(context, move, taken, walkOpen))
+  return withCallbacks(options, async (taken) => {
+    const { signal } = taken
+    const move = await withRetries(context, signal, () => announceMove(context, plan, { signal }))
+    return workOn(context, move, taken)
+  })
+}
+
+/** As `moveBuckets`, after all checks: rejects with every reason against the move at once, before anything is announced. */
+export async function moveChecked(
+  context: EngineContext,
+  plan: PlannedMove,
+  options: Tuned<MoveOptions>,
+): Promise<MoveReport> {
+  const { signal } = options
+  const [problem, ...others] = await withRetries(context, signal, () => problemsOf(context, plan, { signal }))
+  if (problem === undefined) return tunedMoveBuckets({ context }, plan, options)
+  if (others.length === 0) throw problem
+  const text = problemsText([problem, ...others].map(({ message }) => message))
+  throw new LooseleafError(problem.code, text, { cause: problem })
 }
 
 /**
@@ -62,15 +79,17 @@ export async function resumeMoves(
   return tunedResumeMoves(store, options)
 }
 
-/** As `resumeMoves`, with a tuning. */
+/** As `resumeMoves`, with a tuning, and for some of the moves. */
 export async function tunedResumeMoves(
   { context }: MoverStore,
   options: Tuned<MoveOptions> = {},
+  isWanted: (move: LayoutMove) => boolean = () => true,
 ): Promise<readonly MoveReport[]> {
   return withCallbacks(options, async (taken) => {
+    const { signal } = taken
+    const open = await withRetries(context, signal, () => openMoves(context, { signal }))
     const reports: MoveReport[] = []
-    for (const { move } of await openMoves(context, { signal: taken.signal }))
-      reports.push(await workOn(context, move, taken, walkOpen))
+    for (const { move } of open) if (isWanted(move)) reports.push(await workOn(context, move, taken))
     return reports
   })
 }
@@ -95,7 +114,8 @@ export async function tunedUndoMove(
   id: number,
   options: Tuned<MoveOptions> = {},
 ): Promise<MoveReport> {
-  const found = await findMove(context, id, { signal: options.signal })
+  const { signal } = options
+  const found = await withRetries(context, signal, () => findMove(context, id, { signal }))
   if (found === undefined)
     throw new LooseleafError(
       'BAD_OPTION',
@@ -112,11 +132,11 @@ async function walkOpen(job: MoveJob, found: OpenMove | undefined): Promise<void
 type Walk = (job: MoveJob, found: OpenMove | undefined) => Promise<void>
 
 /** Works on a move under its lease until it is over. Tries again after failures of shards, and after another mover had the move. */
-async function workOn(
+export async function workOn(
   context: EngineContext,
   move: LayoutMove,
   options: Tuned<MoveOptions>,
-  walk: Walk,
+  walk: Walk = walkOpen,
 ): Promise<MoveReport> {
   const { signal } = options
   const tuning = { ...TUNING, ...options }
@@ -126,29 +146,32 @@ async function workOn(
     throttle: createThrottle(context.time, options.rowsPerSecond),
     signal,
   }
-  for (let failures = 0; ;) {
-    try {
-      const lease = await claimMove(context, move, {
-        leaseMs: options.leaseMs ?? 30_000,
-        checkpointMs: tuning.checkpointMs,
-        signal,
-      })
-      if (lease === undefined) {
-        // Another process may finish it meanwhile; then nothing is left to do.
-        await context.time.sleep(tuning.pollMs, signal)
-        if ((await findMove(context, move.id, { signal })) === undefined)
-          return readMove(context, move, { signal })
-        continue
-      }
-      await underLease(work, lease, options, walk)
-      return await readMove(context, move, { signal })
-    } catch (error) {
-      if (isLeaseLost(error)) continue
-      const mayPass = isLooseleafError(error) && error.retryable && error.code !== 'CONFLICT'
-      failures++
-      if (!mayPass || failures >= MAX_FAILURES) throw error
-      await context.time.sleep(backOffMs(failures, { firstMs: 500, maxMs: 10_000 }), signal)
+
+  /** Returns the report once the move is over; undefined if another mover has it, or has taken it. */
+  async function attempt(): Promise<MoveReport | undefined> {
+    const lease = await claimMove(context, move, {
+      leaseMs: options.leaseMs ?? 30_000,
+      checkpointMs: tuning.checkpointMs,
+      signal,
+    })
+    if (lease === undefined) {
+      // Another process may finish it meanwhile; then nothing is left to do.
+      await context.time.sleep(tuning.pollMs, signal)
+      const open = await findMove(context, move.id, { signal })
+      return open === undefined ? readMove(context, move, { signal }) : undefined
     }
+    try {
+      await underLease(work, lease, options, walk)
+    } catch (error) {
+      if (isLeaseLost(error)) return undefined
+      throw error
+    }
+    return readMove(context, move, { signal })
+  }
+
+  for (;;) {
+    const report = await withRetries(context, signal, attempt)
+    if (report !== undefined) return report
   }
 }
 

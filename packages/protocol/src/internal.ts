@@ -58,6 +58,16 @@ export { copyIndexRows, type CopiedRows } from './moves/copy-rows.ts'
 export { ownedIds, requireNoConsumers, requireNoMoves } from './moves/moves-and-consumers.ts'
 export { emptySource, type Emptied } from './moves/empty.ts'
 export { groupsOf, handOver, seal, unseal } from './moves/hand-over.ts'
-export { entitiesIn, RELIED_MS, UNCHECKED_WAIT_MS, type MoveWork } from './moves/move-work.ts'
+export { checkedPlan, movableLayout, objectionsTo } from './moves/announce.ts'
+export { announceDraining, requireDrainable, withdrawDraining } from './moves/draining.ts'
+export { pagesByAdded } from './moves/entity-pages.ts'
+export {
+  entitiesIn,
+  movableBuckets,
+  RELIED_MS,
+  UNCHECKED_WAIT_MS,
+  type MoveWork,
+  type StoreWork,
+} from './moves/move-work.ts'
 export { announcedIn, bucketsOfMove, loadOwn, ofMove, type OwnBuckets } from './moves/own-buckets.ts'
 export { handedOver, undoMove } from './moves/undo.ts'

@@ -19,6 +19,7 @@ import type { PolicyChange } from './catalog/policies.ts'
 import { MIN_SAMPLE, type TrainOptions } from './catalog/train-dictionary.ts'
 import type { CountOptions, QueryManyOptions } from './reading/queries/counts.ts'
 import type { AddShardOptions } from './shards/add-shard.ts'
+import type { ListShardsOptions } from './shards/list-shards.ts'
 import type { ExplainOptions } from './reading/inspection/explain.ts'
 import type { QueryIdsOptions } from './reading/queries/id-page.ts'
 import type { CacheOptions } from './reading/freshness/entity-cache.ts'
@@ -48,6 +49,7 @@ interface OptionsOf {
   readonly call: OptionKinds<CallOptions>
   readonly addShard: OptionKinds<AddShardOptions>
   readonly move: OptionKinds<MoveOptions>
+  readonly listShards: OptionKinds<ListShardsOptions>
   readonly bulk: OptionKinds<BulkOptions>
   readonly exists: OptionKinds<ExistsOptions>
   readonly get: OptionKinds<GetOptions>
@@ -181,6 +183,7 @@ export const optionsOf: OptionsOf = {
   call: { signal },
   addShard: { signal, dryRun: flag },
   move: moveOptionKinds,
+  listShards: { signal, sizes: flag },
   bulk: { fates: flag, signal },
   exists: { ...replica, signal },
   get: { ...replica, fresh: flag, signal },

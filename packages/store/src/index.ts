@@ -38,14 +38,18 @@ export {
 export { deriveId } from '@looseleaf/router'
 export type { PolicyChange } from './catalog/policies.ts'
 export type { AddedShard, AddShardOptions } from './shards/add-shard.ts'
-export type { ListedShard } from './shards/list-shards.ts'
+export type { ListedShard, ListShardsOptions } from './shards/list-shards.ts'
 export type { RepairReport } from './shards/repair-shards.ts'
 export type { StoreShards } from './shards/store-shards.ts'
 export type {
+  BucketSize,
+  CountedMove,
   MoveCounts,
   MoveOptions,
+  MovePlan,
   MoveProgress,
   MoveReport,
+  MoveRequest,
   MoveStep,
   PlannedMove,
   SealTimes,

@@ -1,4 +1,4 @@
-import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type CallOptions } from '@looseleaf/core'
 import {
   bucketsIn,
   parseRanges,
@@ -8,9 +8,15 @@ import {
   type AwayBuckets,
   type CatalogEntry,
   type LayoutMove,
+  type LayoutShard,
   type StoreLayout,
 } from '@looseleaf/core/internal'
-import { changeCatalogContents, type EngineContext } from '@looseleaf/index-engine/internal'
+import {
+  changeCatalogContents,
+  loadShardCatalogs,
+  mergeCatalogs,
+  type EngineContext,
+} from '@looseleaf/index-engine/internal'
 import { requireNoConsumers } from './moves-and-consumers.ts'
 import { movableBuckets, type MoveWork } from './move-work.ts'
 import { loadOwn } from './own-buckets.ts'
@@ -51,7 +57,7 @@ export async function announceMove(
     (contents) => {
       const found = movableLayout(contents.layout)
       const { revision, moves = [] } = found
-      announced = moves.find((move) => move.from === from && move.to === to && move.buckets === buckets)
+      announced = moves.find((move) => isSame(move, { from, to, buckets }))
       if (announced !== undefined) return undefined
       requireMovable(found, { from, to, buckets })
       requireFilled(contents.indexes)
@@ -62,6 +68,35 @@ export async function announceMove(
   )
   context.catalog.adopt(catalog)
   return announced as LayoutMove
+}
+
+/**
+ * Returns the errors for which `announceMove` would reject, all of them, by the catalogs as they are now. Changes nothing. Throws
+ * `BAD_OPTION` for a plan that names no shards or buckets of the store, and errors of shards that do not answer.
+ */
+export async function objectionsTo(
+  context: EngineContext,
+  planned: PlannedMove,
+  options: CallOptions = {},
+): Promise<readonly LooseleafError[]> {
+  const plan = checkedPlan(context, planned)
+  const { layout, indexes } = mergeCatalogs(await loadShardCatalogs(context.driver, options))
+  const found = movableLayout(layout)
+  if (found.moves?.some((move) => isSame(move, plan))) return []
+  const checks: readonly (() => Promise<void>)[] = [
+    async () => requireMovable(found, plan),
+    async () => requireFilled(indexes),
+    () => requireEmptied(context, plan, options),
+    () => requireNoConsumers(context, options),
+  ]
+  const errors: LooseleafError[] = []
+  for (const check of checks) {
+    await check().catch((error: unknown) => {
+      if (!isLooseleafError(error) || !['BAD_OPTION', 'CONFLICT'].includes(error.code)) throw error
+      errors.push(error)
+    })
+  }
+  return errors
 }
 
 /**
@@ -97,11 +132,10 @@ export function endMove(work: MoveWork): Promise<void> {
     if (move === undefined) return undefined
     const { from, to, buckets } = move
     const shards = layout.shards.map((shard, number) => {
-      const { buckets: owned = '', state, ...others } = shard
+      const { buckets: owned = '' } = shard
       if (number === from) return { ...shard, buckets: withoutRanges(owned, buckets) }
       if (number !== to) return shard
-      // The shard has its first buckets now.
-      return { ...others, buckets: unionOfRanges(owned, buckets), ...(state !== 'joining' && { state }) }
+      return { ...shard, buckets: unionOfRanges(owned, buckets) }
     })
     return { ...withoutMove(layout, move), shards }
   })
@@ -155,7 +189,8 @@ function withoutMove(layout: StoreLayout, { id }: LayoutMove): StoreLayout {
   }
 }
 
-function checkedPlan(context: EngineContext, { from, to, buckets }: PlannedMove): PlannedMove {
+/** Returns a plan with its buckets in order. Throws `BAD_OPTION` if the store has no such shards or buckets. */
+export function checkedPlan(context: EngineContext, { from, to, buckets }: PlannedMove): PlannedMove {
   const { length } = movableBuckets(context).shards
   const ranges = typeof buckets === 'string' ? parseRanges(buckets) : undefined
   const last = ranges?.at(-1)?.[1]
@@ -167,6 +202,17 @@ function checkedPlan(context: EngineContext, { from, to, buckets }: PlannedMove)
   return { from, to, buckets: unionOfRanges(buckets) }
 }
 
+/** Reasons why shards in these states take no buckets. */
+const NO_TARGET: Readonly<Record<NonNullable<LayoutShard['state']>, string>> = {
+  joining: 'is joining the store. Add it again to finish that',
+  draining: 'is being drained, so no bucket moves there. Stop the draining first',
+  removed: 'was removed',
+}
+
+function isSame(move: LayoutMove, { from, to, buckets }: PlannedMove): boolean {
+  return move.from === from && move.to === to && move.buckets === buckets
+}
+
 function requireMovable(layout: StoreLayout, { from, to, buckets }: PlannedMove): void {
   const { moves = [], shards } = layout
   const other = moves.find((move) => withoutRanges(buckets, move.buckets) !== buckets)
@@ -176,7 +222,8 @@ function requireMovable(layout: StoreLayout, { from, to, buckets }: PlannedMove)
       `Some of these buckets are in move ${other.id}, from shard ${other.from} to shard ${other.to}. Wait until it has ended, or undo it.`,
     )
   }
-  if (shards[to]?.state === 'removed') throw badMove(`shard ${to} was removed`)
+  const state = shards[to]?.state
+  if (state !== undefined) throw badMove(`shard ${to} ${NO_TARGET[state]}`)
   const owned = shards[from]?.buckets ?? ''
   if (!rangesInclude(owned, buckets)) {
     const missing = bucketsIn(withoutRanges(buckets, owned)).length
@@ -225,7 +272,8 @@ async function requireEmptied(
   }
 }
 
-function movableLayout(layout: StoreLayout | undefined): StoreLayout {
+/** Returns a layout whose buckets can move. Throws `NOT_MIGRATED` for a store without one. */
+export function movableLayout(layout: StoreLayout | undefined): StoreLayout {
   if (layout?.scheme !== undefined) return layout
   throw new LooseleafError(
     'NOT_MIGRATED',

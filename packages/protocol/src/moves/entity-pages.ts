@@ -1,13 +1,13 @@
 import { throwIfAborted, type EntityPageRow } from '@looseleaf/core/internal'
 import { shardAt } from '../shards.ts'
 import { sizeClass } from '../throttle/throttle.ts'
-import type { MoveWork } from './move-work.ts'
+import type { StoreWork } from './move-work.ts'
 
 const PAGE = 2_000
 
 /** Yields the entities and tombstones of a shard behind a place, without bodies, in the order of `addedId`, as pages. */
 export async function* pagesByAdded(
-  { context, throttle, signal }: MoveWork,
+  { context, throttle, signal }: StoreWork,
   number: number,
   after = 0,
 ): AsyncGenerator<readonly EntityPageRow[], void, undefined> {

@@ -16,12 +16,16 @@ export const RELIED_MS: number = 0.8 * UNCHECKED_MS
 /** Milliseconds after which no process accepts a read that it did not check. The factor covers clocks that run at different rates. */
 export const UNCHECKED_WAIT_MS: number = Math.ceil(UNCHECKED_MS * 1.1)
 
-/** Work on one move. The steps of a move get it. */
-export interface MoveWork {
+/** Work on the shards of a store that gives way to its calls. */
+export interface StoreWork {
   readonly context: EngineContext
-  readonly move: LayoutMove
   readonly throttle: Throttle
   readonly signal: AbortSignal | undefined
+}
+
+/** Work on one move. The steps of a move get it. */
+export interface MoveWork extends StoreWork {
+  readonly move: LayoutMove
 }
 
 export function sourceOf({ context, move }: MoveWork): Shard {

@@ -1,5 +1,13 @@
 import { isLooseleafError, type CallOptions, type LooseleafError } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
+import type { BucketSize } from '@looseleaf/mover'
+import { sizesOn, totalOf } from '@looseleaf/mover/internal'
+import { createThrottle } from '@looseleaf/protocol/internal'
+
+export interface ListShardsOptions extends CallOptions {
+  /** Counts the entities, tombstones, bytes and rows of each shard. Reads all ids and index rows. Default: false. */
+  readonly sizes?: boolean | undefined
+}
 
 export interface ListedShard {
   readonly number: number
@@ -12,31 +20,38 @@ export interface ListedShard {
   readonly state: 'joining' | 'serving' | 'draining' | 'removed'
   /** Number of its buckets; undefined for a router without buckets. */
   readonly buckets: number | undefined
+  /** Exact counts of all that it has; undefined without the option `sizes`, and if the shard does not answer. */
+  readonly size: BucketSize | undefined
   /** The error of the shard; undefined if this process reaches it. */
   readonly error: LooseleafError | undefined
 }
 
 export async function listShards(
-  { driver, catalog }: EngineContext,
-  options: CallOptions,
+  context: EngineContext,
+  { sizes = false, ...options }: ListShardsOptions,
 ): Promise<readonly ListedShard[]> {
+  const { driver, catalog } = context
+  const work = { context, throttle: createThrottle(context.time, undefined), signal: options.signal }
   const { layout, placement } = await catalog.reload(options)
   const counts = new Map<number, number>()
   for (const shard of placement.shardOfBucket ?? []) counts.set(shard, (counts.get(shard) ?? 0) + 1)
   return Promise.all(
     driver.shards.map(async (shard, number): Promise<ListedShard> => {
-      const error = await shard.catalog.load(options).then(
-        () => undefined,
-        (reason: unknown) => {
-          if (!isLooseleafError(reason) || reason.code === 'ABORTED' || reason.code === 'CLOSED') throw reason
-          return reason
-        },
-      )
+      let error: LooseleafError | undefined
+      let size: BucketSize | undefined
+      try {
+        await shard.catalog.load(options)
+        if (sizes) size = totalOf((await sizesOn(work, number)).values())
+      } catch (reason) {
+        if (!isLooseleafError(reason) || reason.code === 'ABORTED' || reason.code === 'CLOSED') throw reason
+        error = reason
+      }
       return {
         number,
         address: layout?.shards[number]?.name ?? shard.name,
         state: layout?.shards[number]?.state ?? 'serving',
         buckets: layout?.scheme === undefined ? undefined : (counts.get(number) ?? 0),
+        size,
         error,
       }
     }),

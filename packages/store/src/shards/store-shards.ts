@@ -1,12 +1,20 @@
 import type { CallOptions } from '@looseleaf/core'
-import { badArgument, checkOptions } from '@looseleaf/core/internal'
+import { checkOptions, requireKind, type OptionKind } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import type { MoveOptions, MoveReport, PlannedMove } from '@looseleaf/mover'
-import { movesIn, tunedMoveBuckets, tunedUndoMove } from '@looseleaf/mover/internal'
+import type { MoveOptions, MovePlan, MoveReport, MoveRequest, PlannedMove } from '@looseleaf/mover'
+import {
+  drainShard,
+  moveChecked,
+  movesIn,
+  planMoves,
+  rebalanceShards,
+  stopDraining,
+  tunedUndoMove,
+} from '@looseleaf/mover/internal'
 import { optionsOf } from '../call-options.ts'
 import type { StoreCalls } from '../observing/store-calls.ts'
 import { addShard, type AddedShard, type AddShardOptions } from './add-shard.ts'
-import { listShards, type ListedShard } from './list-shards.ts'
+import { listShards, type ListedShard, type ListShardsOptions } from './list-shards.ts'
 import { repairShards, type RepairReport } from './repair-shards.ts'
 
 /**
@@ -14,8 +22,10 @@ import { repairShards, type RepairReport } from './repair-shards.ts'
  * `close`, which does not wait for them: the moves stay announced, and `repair` in any process goes on with them.
  */
 export interface StoreShards {
-  /** Lists all shards by number. Shards that do not answer have their error. Rejects if no shard answers. */
-  list(options?: CallOptions): Promise<readonly ListedShard[]>
+  /**
+   * Lists all shards by number, with `sizes` also how much they have. Shards that do not answer have their error. Rejects if no shard answers.
+   */
+  list(options?: ListShardsOptions): Promise<readonly ListedShard[]>
   /**
    * Makes an empty database a shard of the store, while the store is in use. Takes an address such as `host:port/database`, whose
    * credentials come from the driver, or a URL or options with credentials of their own. A joined shard owns no buckets yet, so no
@@ -27,6 +37,12 @@ export interface StoreShards {
    */
   add(shard: string | object, options?: AddShardOptions): Promise<AddedShard>
   /**
+   * Plans moves and changes nothing: the moves, with exact counts of the rows that go along, and every problem and warning at once. Reads the
+   * ids and index rows of each shard that gives buckets, and for a drain and a rebalance of all others too. Rejects with `BAD_OPTION` for
+   * a request that names no shard or buckets of the store.
+   */
+  plan(request: MoveRequest, options?: CallOptions): Promise<MovePlan>
+  /**
    * Moves buckets from one shard to another, while the store is in use, and resolves with the report of the move when it is over. The same
    * call, repeated, goes on with the move. While another process works on it, the call waits.
    *
@@ -34,6 +50,21 @@ export interface StoreShards {
    * their source; `ABORTED`; and with errors of shards that stay down.
    */
   move(planned: PlannedMove, options?: MoveOptions): Promise<MoveReport>
+  /**
+   * Moves all buckets of a shard to the others, so that these have as equal bytes as possible, and resolves with the reports of the moves when
+   * the shard owns nothing and has deleted what it gave up. From the beginning no other bucket moves to the shard. May be interrupted and
+   * repeated in any process. Rejects with `BAD_OPTION` for the last shard that takes buckets, and with `CONFLICT` for all other problems
+   * of its plan.
+   */
+  drain(shard: number, options?: MoveOptions): Promise<readonly MoveReport[]>
+  /** Lets a shard take buckets again. A move that is under way goes on; a `drain` in another process ends after it. */
+  stopDraining(shard: number, options?: CallOptions): Promise<void>
+  /**
+   * Moves buckets until all shards that take buckets have about the same bytes, with few moves: a shard above the mean gives, and one below it
+   * takes. Moves nothing if all are within five percent of the mean. Goes on with moves that are not over first. Resolves with the reports
+   * of all. Rejects with `CONFLICT` for problems of its plan.
+   */
+  rebalance(options?: MoveOptions): Promise<readonly MoveReport[]>
   /** Reports the moves that are not over, in the order of their announcement. */
   moves(options?: CallOptions): Promise<readonly MoveReport[]>
   /**
@@ -49,21 +80,43 @@ export interface StoreShards {
   repair(options?: MoveOptions): Promise<RepairReport>
 }
 
+const shardNumber: OptionKind = { expected: 'the number of a shard', fits: Number.isSafeInteger }
+const moveNumber: OptionKind = { expected: 'the number of a move', fits: Number.isSafeInteger }
+
 export function createStoreShards(context: EngineContext, calls: StoreCalls): StoreShards {
-  const store = { context }
   return {
     async list(options = {}) {
-      checkOptions('shards.list', options, optionsOf.call)
+      checkOptions('shards.list', options, optionsOf.listShards)
       return calls.pass('shards.list', () => listShards(context, options))
     },
     async add(shard, options = {}) {
       checkOptions('shards.add', options, optionsOf.addShard)
       return calls.pass('shards.add', () => addShard(context, shard, options))
     },
+    async plan(request, options = {}) {
+      checkOptions('shards.plan', options, optionsOf.call)
+      return calls.pass('shards.plan', () => planMoves(context, request, options))
+    },
     async move(planned, options = {}) {
       checkOptions('shards.move', options, optionsOf.move)
       calls.checkOpen()
-      return tunedMoveBuckets(store, planned, options)
+      return moveChecked(context, planned, options)
+    },
+    async drain(shard, options = {}) {
+      checkOptions('shards.drain', options, optionsOf.move)
+      requireKind('The shard of shards.drain', shard, shardNumber)
+      calls.checkOpen()
+      return drainShard(context, shard, options)
+    },
+    async stopDraining(shard, options = {}) {
+      checkOptions('shards.stopDraining', options, optionsOf.call)
+      requireKind('The shard of shards.stopDraining', shard, shardNumber)
+      return calls.pass('shards.stopDraining', () => stopDraining(context, shard, options))
+    },
+    async rebalance(options = {}) {
+      checkOptions('shards.rebalance', options, optionsOf.move)
+      calls.checkOpen()
+      return rebalanceShards(context, options)
     },
     async moves(options = {}) {
       checkOptions('shards.moves', options, optionsOf.call)
@@ -71,9 +124,9 @@ export function createStoreShards(context: EngineContext, calls: StoreCalls): St
     },
     async undo(move, options = {}) {
       checkOptions('shards.undo', options, optionsOf.move)
-      if (!Number.isSafeInteger(move)) throw badArgument('shards.undo', 'the number of a move', move)
+      requireKind('The move of shards.undo', move, moveNumber)
       calls.checkOpen()
-      return tunedUndoMove(store, move, options)
+      return tunedUndoMove({ context }, move, options)
     },
     async repair(options = {}) {
       checkOptions('shards.repair', options, optionsOf.move)

@@ -1,0 +1,174 @@
+import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import { badArgument, bucketsIn, isRecord, type StoreLayout } from '@looseleaf/core/internal'
+import { askMigratedShards, latestLayout, type EngineContext } from '@looseleaf/index-engine/internal'
+import {
+  createThrottle,
+  checkedPlan,
+  movableBuckets,
+  movableLayout,
+  objectionsTo,
+  requireDrainable,
+  type PlannedMove,
+} from '@looseleaf/protocol/internal'
+import { openMoves, type OpenMove } from './open-moves.ts'
+import { noSize, sizesOn, totalOf, type BucketSizes } from './plan/bucket-sizes.ts'
+import type { MovePlan, MoveRequest } from './plan/move-plan.ts'
+import { drained, evened, type WeighedShard } from './plan/spread.ts'
+import { refusalOf, settingsOf } from './plan/target-checks.ts'
+
+export interface PlanOptions extends CallOptions {
+  /** Largest number of entities and index rows read per second. Default: no limit. */
+  readonly rowsPerSecond?: number | undefined
+}
+
+/**
+ * Plans the moves that fulfil a request, with exact sizes and everything that speaks against them. Changes nothing. Reads the ids and index
+ * rows of each source once; for a drain and a rebalance, those of every shard that takes buckets. A bucket of a move that is not over
+ * stays out of the plan: that move comes first. Throws `BAD_OPTION` for a request that names no shard or buckets of the store.
+ */
+export async function planMoves(
+  context: EngineContext,
+  request: MoveRequest,
+  options: PlanOptions = {},
+): Promise<MovePlan> {
+  const { signal } = options
+  movableBuckets(context)
+  const { catalogs, silent } = await askMigratedShards(context.driver, { signal })
+  const layout = movableLayout(latestLayout(catalogs))
+  const problems = Array.from(
+    silent,
+    ([number, error]) => `Shard ${number} does not answer: ${error.message}`,
+  )
+  // Owners, sizes and targets are known only together with all shards.
+  if (problems.length > 0) return { moves: [], problems, warnings: [] }
+
+  const counted = new Map<number, BucketSizes>()
+  const throttle = createThrottle(context.time, options.rowsPerSecond)
+  const sizesOf = async (number: number): Promise<BucketSizes> => {
+    const sizes = counted.get(number) ?? (await sizesOn({ context, throttle, signal }, number))
+    counted.set(number, sizes)
+    return sizes
+  }
+
+  const wanted = await wantedMoves(context, request, layout, sizesOf, { signal })
+  problems.push(...wanted.problems)
+  const warnings = [...wanted.warnings]
+  for (const move of wanted.moves) {
+    for (const { message } of await problemsOf(context, move, { signal })) problems.push(message)
+    warnings.push(...(await settingsOf(context, move.to, { signal })))
+  }
+  const moves = []
+  for (const move of wanted.moves) {
+    const buckets = bucketsIn(move.buckets)
+    const sizes = await sizesOf(move.from)
+    const size = totalOf(buckets.map((bucket) => sizes.get(bucket) ?? noSize()))
+    moves.push({ ...move, bucketCount: buckets.length, ...size })
+  }
+  return { moves, problems: [...new Set(problems)], warnings: [...new Set(warnings)] }
+}
+
+/** Returns all errors for which a move would be refused now. Changes nothing. Throws `BAD_OPTION` as `planMoves` does. */
+export async function problemsOf(
+  context: EngineContext,
+  planned: PlannedMove,
+  options: CallOptions,
+): Promise<readonly LooseleafError[]> {
+  const objections = await objectionsTo(context, planned, options)
+  const refusal = await refusalOf(context, planned.to, options)
+  return refusal === undefined ? objections : [...objections, refusal]
+}
+
+/** Moves without sizes, and remarks on them. */
+interface WantedMoves {
+  readonly moves: readonly PlannedMove[]
+  readonly problems: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+type SizesOf = (number: number) => Promise<BucketSizes>
+
+async function wantedMoves(
+  context: EngineContext,
+  request: MoveRequest,
+  layout: StoreLayout,
+  sizesOf: SizesOf,
+  options: CallOptions,
+): Promise<WantedMoves> {
+  if (request === 'rebalance') return evenedMoves(context, layout, sizesOf, options)
+  if (isRecord(request) && 'drain' in request)
+    return drainingMoves(context, layout, request.drain, sizesOf, options)
+  if (!isRecord(request))
+    throw badArgument('shards.plan', "{ from, to, buckets }, { drain } or 'rebalance'", request)
+  return { moves: [checkedPlan(context, request as PlannedMove)], problems: [], warnings: [] }
+}
+
+async function drainingMoves(
+  context: EngineContext,
+  layout: StoreLayout,
+  number: number,
+  sizesOf: SizesOf,
+  options: CallOptions,
+): Promise<WantedMoves> {
+  if (!Number.isInteger(number) || layout.shards[number] === undefined)
+    throw badArgument('shards.plan', `{ drain }, the number of a shard below ${layout.shards.length}`, number)
+  try {
+    requireDrainable(layout, number)
+  } catch (error) {
+    return { moves: [], problems: [(error as LooseleafError).message], warnings: [] }
+  }
+  const open = await openMoves(context, options)
+  const targets = servingShards(layout).filter((shard) => shard !== number)
+  const source = await weighed(number, layout, open, sizesOf)
+  const others = []
+  for (const target of targets) others.push(await weighed(target, layout, open, sizesOf))
+  return { moves: drained(source, others), problems: [], warnings: openWarnings(open) }
+}
+
+async function evenedMoves(
+  context: EngineContext,
+  layout: StoreLayout,
+  sizesOf: SizesOf,
+  options: CallOptions,
+): Promise<WantedMoves> {
+  const open = await openMoves(context, options)
+  const shards = []
+  for (const number of servingShards(layout)) shards.push(await weighed(number, layout, open, sizesOf))
+  return { moves: evened(shards), problems: [], warnings: openWarnings(open) }
+}
+
+function openWarnings(open: readonly OpenMove[]): readonly string[] {
+  return open.map(
+    ({ move: { id, from, to } }) =>
+      `Move ${id}, from shard ${from} to shard ${to}, is not over, and comes first. Its buckets are not in this plan.`,
+  )
+}
+
+/** Returns the numbers of the shards that take buckets. */
+export function servingShards({ shards }: StoreLayout): readonly number[] {
+  return shards.flatMap(({ state }, number) => (state === undefined ? [number] : []))
+}
+
+/**
+ * Weighs the buckets of a shard by their bytes. A bucket weighs one more than its bytes, so that empty ones are spread too. Buckets that are in
+ * a move count where they go, and cannot be chosen.
+ */
+async function weighed(
+  number: number,
+  layout: StoreLayout,
+  open: readonly OpenMove[],
+  sizesOf: SizesOf,
+): Promise<WeighedShard> {
+  const sizes = await sizesOf(number)
+  const inMotion = new Set(open.flatMap(({ move }) => bucketsIn(move.buckets)))
+  const weights = new Map<number, number>()
+  for (const bucket of bucketsIn(layout.shards[number]?.buckets ?? ''))
+    if (!inMotion.has(bucket)) weights.set(bucket, 1 + (sizes.get(bucket)?.bytes ?? 0))
+  let fixed = 0
+  for (const { move, phase } of open) {
+    if (number !== (phase === 'undoing' ? move.from : move.to)) continue
+    // Once the announcement has ended, the source may have deleted some.
+    const whole = phase === undefined ? sizes : await sizesOf(move.from)
+    for (const bucket of bucketsIn(move.buckets)) fixed += 1 + (whole.get(bucket)?.bytes ?? 0)
+  }
+  return { number, weights, fixed }
+}

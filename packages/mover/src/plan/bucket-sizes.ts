@@ -1,0 +1,69 @@
+import { isLooseleafError } from '@looseleaf/core'
+import { bucketOfRow, bucketsOf } from '@looseleaf/index-engine/internal'
+import { pagesByAdded, pagesOfRows, type StoreWork } from '@looseleaf/protocol/internal'
+
+/** Exact counts of rows on one shard. */
+export interface BucketSize {
+  /** Entities without tombstones. */
+  readonly entities: number
+  readonly tombstones: number
+  /** Bytes of the bodies. Index rows take more, and so does the database. */
+  readonly bytes: number
+  /** Index rows and claims. */
+  readonly rows: number
+}
+
+/** By bucket. A bucket without rows has no size. In a store without buckets, the bucket 0 has everything. */
+export type BucketSizes = ReadonlyMap<number, BucketSize>
+
+const NOTHING: BucketSize = { entities: 0, tombstones: 0, bytes: 0, rows: 0 }
+
+export const noSize = (): BucketSize => NOTHING
+
+/**
+ * Counts everything that a shard has, by bucket, in one pass over its entities and index tables, without reading bodies. Gives way to live
+ * calls. Writes meanwhile may be counted or not.
+ */
+export async function sizesOn(work: StoreWork, number: number): Promise<BucketSizes> {
+  const { router, catalog } = work.context
+  const buckets = bucketsOf(router)
+  const sizes = new Map<number, { entities: number; tombstones: number; bytes: number; rows: number }>()
+  const sizeOf = (bucket: number): { entities: number; tombstones: number; bytes: number; rows: number } => {
+    const size = sizes.get(bucket) ?? { ...NOTHING }
+    sizes.set(bucket, size)
+    return size
+  }
+  for await (const page of pagesByAdded(work, number)) {
+    for (const { id, body, bodyBytes } of page) {
+      const size = sizeOf(buckets?.ofId(id) ?? 0)
+      if (body === null) size.tombstones++
+      else size.entities++
+      size.bytes += bodyBytes
+    }
+  }
+  for (const entry of catalog.current().indexes) {
+    try {
+      for await (const page of pagesOfRows(work, entry, number, { limit: 1_000 }))
+        for (const { key, entityId } of page)
+          sizeOf(buckets === undefined ? 0 : bucketOfRow(entry, buckets, key, entityId)).rows++
+    } catch (error) {
+      // The index was dropped meanwhile.
+      if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
+    }
+  }
+  return sizes
+}
+
+/** Adds sizes up. */
+export function totalOf(sizes: Iterable<BucketSize>): BucketSize {
+  let total = NOTHING
+  for (const { entities, tombstones, bytes, rows } of sizes) {
+    total = {
+      entities: total.entities + entities,
+      tombstones: total.tombstones + tombstones,
+      bytes: total.bytes + bytes,
+      rows: total.rows + rows,
+    }
+  }
+  return total
+}

@@ -1,0 +1,93 @@
+import { formatRanges } from '@looseleaf/core/internal'
+import type { PlannedMove } from '@looseleaf/protocol/internal'
+
+/** A shard with the weights of its buckets. */
+export interface WeighedShard {
+  readonly number: number
+  /** Weights of the buckets that may move, by bucket. */
+  readonly weights: ReadonlyMap<number, number>
+  /** Weight of everything else that the shard has, or will have. */
+  readonly fixed: number
+}
+
+/** Share of the mean weight by which shards may differ from it before `evened` moves anything. */
+const TOLERANCE = 0.05
+
+/**
+ * Gives all buckets of a shard to others, so that these have as equal weights as possible. Returns a move for each shard that gets some.
+ */
+export function drained(source: WeighedShard, targets: readonly WeighedShard[]): readonly PlannedMove[] {
+  const mean = (weightOf({ ...source, fixed: 0 }) + sum(targets.map(weightOf))) / targets.length
+  return movesFrom(source, Infinity, roomsBelow(mean, targets))
+}
+
+/**
+ * Evens the weights of shards with few moves: only shards above the mean give, and only shards below it take. Returns no move if every shard
+ * is within five percent of the mean, or if no bucket is small enough to help.
+ */
+export function evened(shards: readonly WeighedShard[]): readonly PlannedMove[] {
+  const mean = sum(shards.map(weightOf)) / shards.length
+  if (shards.every((shard) => Math.abs(weightOf(shard) - mean) <= TOLERANCE * mean)) return []
+  const rooms = roomsBelow(mean, shards)
+  const givers = shards.filter((shard) => weightOf(shard) > mean)
+  return givers.flatMap((shard) => movesFrom(shard, weightOf(shard) - mean, rooms))
+}
+
+/** A target with the weight that it is short of. */
+interface Room {
+  readonly number: number
+  weight: number
+}
+
+/** Chooses buckets of up to this weight in all, and their targets. With `Infinity`, every bucket goes. */
+function movesFrom(
+  { number: from, weights }: WeighedShard,
+  excess: number,
+  rooms: readonly Room[],
+): readonly PlannedMove[] {
+  const given = new Map<number, number[]>()
+  let rest = excess
+  for (const [bucket, weight] of inOrder(weights, Math.min(rest, sum([...weights.values()])))) {
+    if (rest < weight) continue
+    const room = roomFor(weight, rooms) ?? (rest === Infinity ? widest(rooms) : undefined)
+    if (room === undefined) continue
+    room.weight -= weight
+    rest -= weight
+    given.set(room.number, [...(given.get(room.number) ?? []), bucket])
+  }
+  return Array.from(given, ([to, buckets]) => ({
+    from,
+    to,
+    buckets: formatRanges(buckets.map((bucket) => [bucket, bucket])),
+  }))
+}
+
+/**
+ * Puts heavy buckets first, because the others fill up what they leave, and these in the order of their numbers, so that the texts of ranges
+ * stay short.
+ */
+function inOrder(
+  weights: ReadonlyMap<number, number>,
+  whole: number,
+): readonly (readonly [bucket: number, weight: number])[] {
+  const all = [...weights].toSorted(([a], [b]) => a - b)
+  const isHeavy = ([, weight]: readonly [number, number]): boolean => weight > TOLERANCE * whole
+  return [...all.filter(isHeavy).toSorted(([, a], [, b]) => b - a), ...all.filter((each) => !isHeavy(each))]
+}
+
+/** Returns the first target with room for the weight: filling one after the other keeps neighbours together. */
+function roomFor(weight: number, rooms: readonly Room[]): Room | undefined {
+  return rooms.find((room) => room.weight >= weight)
+}
+
+function widest(rooms: readonly Room[]): Room | undefined {
+  return rooms.toSorted((a, b) => b.weight - a.weight)[0]
+}
+
+function roomsBelow(mean: number, shards: readonly WeighedShard[]): readonly Room[] {
+  return shards.map((shard) => ({ number: shard.number, weight: mean - weightOf(shard) }))
+}
+
+const weightOf = ({ weights, fixed }: WeighedShard): number => fixed + sum([...weights.values()])
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)

@@ -1,0 +1,115 @@
+import { isLooseleafError, LooseleafError } from '@looseleaf/core'
+import { withCallbacks, type LayoutMove } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import {
+  announceDraining,
+  announceMove,
+  type PlannedMove,
+  withdrawDraining,
+} from '@looseleaf/protocol/internal'
+import { tunedResumeMoves, workOn } from './move-buckets.ts'
+import type { MoveOptions } from './move-options.ts'
+import type { MoveReport } from './move-report.ts'
+import { planMoves } from './plan-moves.ts'
+import { problemsText, type MoveRequest } from './plan/move-plan.ts'
+import { withRetries } from './retries.ts'
+import type { Tuned } from './tuning.ts'
+
+/**
+ * Drains a shard: announces it, so that no bucket moves there any more, and moves all of its buckets to the other shards, one move after the
+ * other. Resolves when the shard owns no bucket and has deleted what it gave up, or when another process has stopped the draining. May be
+ * interrupted and repeated, also by several processes at once.
+ */
+export async function drainShard(
+  context: EngineContext,
+  number: number,
+  options: Tuned<MoveOptions> = {},
+): Promise<readonly MoveReport[]> {
+  return withCallbacks(options, async (taken) => {
+    const { signal } = taken
+    await withRetries(context, signal, () => announceDraining(context, number, { signal }))
+    const goesOn = async (): Promise<boolean> => {
+      const shard = (await context.catalog.reload({ signal })).layout?.shards[number]
+      return shard?.state === 'draining' && shard.buckets !== ''
+    }
+    const isOfShard = ({ from, to }: LayoutMove): boolean => from === number || to === number
+    return walkPlans(context, { drain: number }, taken, { goesOn, isOfRequest: isOfShard })
+  })
+}
+
+/** Lets a shard take buckets again. A move that is under way goes on. */
+export async function stopDraining(
+  context: EngineContext,
+  number: number,
+  options: { readonly signal?: AbortSignal | undefined },
+): Promise<void> {
+  const { signal } = options
+  await withRetries(context, signal, () => withdrawDraining(context, number, { signal }))
+}
+
+/** Moves buckets until all shards that take buckets have about the same number of bytes. Goes on with every move that is not over first. */
+export async function rebalanceShards(
+  context: EngineContext,
+  options: Tuned<MoveOptions> = {},
+): Promise<readonly MoveReport[]> {
+  return withCallbacks(options, (taken) =>
+    walkPlans(context, 'rebalance', taken, { goesOn: async () => true, isOfRequest: () => true }),
+  )
+}
+
+interface Walking {
+  /** Tells whether the request still has to be fulfilled. */
+  readonly goesOn: () => Promise<boolean>
+  /** Tells whether a move that is not over comes before the plan. */
+  readonly isOfRequest: (move: LayoutMove) => boolean
+}
+
+/**
+ * Walks the moves of a plan, one after the other. If another process has announced a move of the same buckets meanwhile, that move is walked,
+ * and the rest is planned again.
+ */
+async function walkPlans(
+  context: EngineContext,
+  request: MoveRequest,
+  options: Tuned<MoveOptions>,
+  { goesOn, isOfRequest }: Walking,
+): Promise<readonly MoveReport[]> {
+  const { signal, rowsPerSecond } = options
+  const reports: MoveReport[] = []
+  for (;;) {
+    reports.push(...(await tunedResumeMoves({ context }, options, isOfRequest)))
+    if (!(await goesOn())) return reports
+    const plan = await withRetries(context, signal, () =>
+      planMoves(context, request, { signal, rowsPerSecond }),
+    )
+    requireNoProblems(plan.problems)
+    let isDone = true
+    for (const planned of plan.moves) {
+      const move = (await goesOn()) ? await announcedUnlessTaken(context, planned, signal) : undefined
+      isDone = move !== undefined
+      if (move === undefined) break
+      reports.push(await workOn(context, move, options))
+    }
+    if (isDone && (request === 'rebalance' || plan.moves.length === 0)) return reports
+  }
+}
+
+/** Announces a move. Resolves with undefined if its buckets are in another move by now. */
+async function announcedUnlessTaken(
+  context: EngineContext,
+  { from, to, buckets }: PlannedMove,
+  signal: AbortSignal | undefined,
+): Promise<LayoutMove | undefined> {
+  try {
+    return await withRetries(context, signal, () => announceMove(context, { from, to, buckets }, { signal }))
+  } catch (error) {
+    if (isLooseleafError(error) && ['CONFLICT', 'BAD_OPTION'].includes(error.code)) return undefined
+    throw error
+  }
+}
+
+/** Throws `CONFLICT` for a plan with problems, and names them all. */
+function requireNoProblems(problems: readonly string[]): void {
+  if (problems.length === 0) return
+  throw new LooseleafError('CONFLICT', problemsText(problems))
+}
