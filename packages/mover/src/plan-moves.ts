@@ -1,4 +1,4 @@
-import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import type { CallOptions, LooseleafError } from '@looseleaf/core'
 import { badArgument, bucketsIn, isRecord, type StoreLayout } from '@looseleaf/core/internal'
 import { askMigratedShards, latestLayout, type EngineContext } from '@looseleaf/index-engine/internal'
 import {
