@@ -146,6 +146,7 @@ export async function workOn(
     throttle: createThrottle(context.time, options.rowsPerSecond),
     signal,
   }
+  let isWaiting = false
 
   /** Returns the report once the move is over; undefined if another mover has it, or has taken it. */
   async function attempt(): Promise<MoveReport | undefined> {
@@ -155,11 +156,14 @@ export async function workOn(
       signal,
     })
     if (lease === undefined) {
+      if (!isWaiting) options.onWait?.(await readMove(context, move, { signal }))
+      isWaiting = true
       // Another process may finish it meanwhile; then nothing is left to do.
       await context.time.sleep(tuning.pollMs, signal)
       const open = await findMove(context, move.id, { signal })
       return open === undefined ? readMove(context, move, { signal }) : undefined
     }
+    isWaiting = false
     try {
       await underLease(work, lease, options, walk)
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { CallOptions } from '@looseleaf/core'
 import { optionKinds, type OptionKind, type OptionKinds } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
+import type { MoveReport } from './move-report.ts'
 import type { MoveProgress } from './progress.ts'
 
 /** The store whose buckets move, such as a `DataStore`. */
@@ -15,6 +16,8 @@ export interface MoveOptions extends CallOptions {
   readonly leaseMs?: number | undefined
   /** Called with the progress after each page, and when a step begins. */
   readonly onProgress?: ((progress: MoveProgress) => void) | undefined
+  /** Called with the move when the call begins to wait for another process that works on it. */
+  readonly onWait?: ((move: MoveReport) => void) | undefined
 }
 
 const rate: OptionKind = {
@@ -27,4 +30,5 @@ export const moveOptionKinds: OptionKinds<MoveOptions> = {
   rowsPerSecond: rate,
   leaseMs: optionKinds.lease,
   onProgress: optionKinds.function,
+  onWait: optionKinds.function,
 }
