@@ -7,7 +7,7 @@ import { startCleaner } from '@looseleaf/cleaner'
 import { parseId } from '@looseleaf/core'
 import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi, type TestContext } from 'vitest'
 import { shardsFrom } from '../src/config/shards-from.ts'
 import { BIN, projectFolder, runInside } from './run-command.ts'
 
@@ -20,6 +20,8 @@ import { defineKind, typed } from '@looseleaf/kinds'
 export default defineConfig({
   kinds: [defineKind('person', { schema: typed(), upgrades: [(bag) => bag] })],
   shards: 'sqlite:data?shards=2',
+  // A move of buckets waits for two of these times.
+  queryTimeMs: 100,
   indexes: [
     defineIndex('entries_by_user', { properties: { user_id: 'uuid', published: 'time' }, shardOn: 'user_id' }),
     defineIndex('entries_by_tag', { properties: { tags: 'string[]' }, shardOn: 'tags' }),
@@ -126,6 +128,16 @@ const before: readonly (readonly [RegExp, (cwd: string) => Promise<void>])[] = [
       }),
   ],
   [
+    /^shard undo/,
+    (cwd) =>
+      withStore(cwd, async (store) => {
+        const stop = new AbortController()
+        const plan = { from: 0, to: 1, buckets: '77-96' }
+        const moving = store.shards.move(plan, { signal: stop.signal, onProgress: () => stop.abort() })
+        await expect(moving).rejects.toMatchObject({ code: 'ABORTED' })
+      }),
+  ],
+  [
     /^codec train/,
     async (cwd) => {
       // The first dictionary of a store waits five seconds. This clock does not sleep.
@@ -145,6 +157,9 @@ function withLocalAddress(line: string): string {
   return line.replace(/^(shard add) db3:3306\/feed(?= |$)/, '$1 shard-2.sqlite')
 }
 
+/** Tells whether a command moves buckets, so that it waits for other processes of the store. */
+const waits = (example: string): boolean => /^shard (move|drain|undo|rebalance)/.test(example)
+
 const examples = await allExamples()
 
 describe('the examples of --help', () => {
@@ -160,7 +175,7 @@ describe('the examples of --help', () => {
     expect(commands.filter((name) => !examples.some((line) => line.startsWith(name)))).toEqual([])
   })
 
-  test.each(examples)('looseleaf %s', async (example) => {
+  async function tryExample(example: string, { onTestFinished }: TestContext): Promise<void> {
     const line = withLocalAddress(example)
     const cwd = `${project}-${examples.indexOf(example)}`
     cpSync(project, cwd, { recursive: true, verbatimSymlinks: true })
@@ -174,5 +189,10 @@ describe('the examples of --help', () => {
     const { status, stderr } = spawnSync('sh', ['-c', `looseleaf ${line}`], { cwd, env, encoding: 'utf8' })
     expect({ status, stderr }).toMatchObject({ status: 0 })
     expect(stderr).not.toContain('Error')
-  })
+  }
+
+  test.for(examples.filter((example) => !waits(example)))('looseleaf %s', tryExample)
+
+  // Side by side, because they wait most of the time.
+  test.concurrent.for(examples.filter(waits))('looseleaf %s', { timeout: 60_000 }, tryExample)
 })

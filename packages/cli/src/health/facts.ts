@@ -3,6 +3,8 @@ import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
 import type { EmptiedTable, ShardRewind } from '@looseleaf/cleaner/internal'
 import type { LooseleafError } from '@looseleaf/core'
 import type { StorePolicies } from '@looseleaf/core/internal'
+import type { MoveReport } from '@looseleaf/store'
+import type { ListedShard } from '@looseleaf/store'
 import type { BodyInspection, FailureReport, ReplicaReport, ShardProbe } from '@looseleaf/store/internal'
 
 /** An index of the config that the store lacks or defines differently. */
@@ -36,6 +38,9 @@ export interface Facts {
   readonly wentBack: readonly ShardRewind[]
   /** Tables that have lost rows; empty if they could not be read. */
   readonly lostRows: readonly EmptiedTable[]
+  /** Shards with their states, and moves that are not over; empty if they could not be read. */
+  readonly shards: readonly ListedShard[]
+  readonly moves: readonly MoveReport[]
   /** Empty without a config, and while a shard is silent. */
   readonly configIndexes: readonly ConfigIndex[]
 }
@@ -62,12 +67,13 @@ export interface Finding {
 /** A finding without the fields that are the same for all findings of its rule. */
 export type Problem = Omit<Finding, 'rule' | 'grade' | 'see'>
 
-export interface Rule {
+/** `Needed` are the facts that it judges. */
+export interface Rule<Needed = Facts> {
   readonly name: string
   readonly grade: Finding['grade']
   readonly see: string
   /** Returns undefined for items without a problem. */
-  find(facts: Facts): readonly (Problem | undefined)[]
+  find(facts: Needed): readonly (Problem | undefined)[]
 }
 
 /** Largest difference between the clocks of processes and servers that rules tolerate, in milliseconds. */

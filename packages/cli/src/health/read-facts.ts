@@ -44,6 +44,8 @@ export async function readFacts(
         failures: [],
         wentBack: [],
         lostRows: [],
+        shards: [],
+        moves: [],
         configIndexes: [],
       }
   return { now, report, error, policies, ...more }
@@ -57,15 +59,18 @@ export async function readMore(
 ): Promise<Omit<Facts, 'now' | 'report' | 'error' | 'policies'>> {
   const { signal } = invocation
   const store = await invocation.openStore({ warn: false })
-  const [bodies, consumers, replicas, probes, failures, wentBack, lostRows] = await Promise.all([
-    bodiesOf(invocation),
-    undefinedOnStoreError(readConsumers(store, { signal })),
-    readReplicas(store.context, { signal }),
-    probesOf(invocation),
-    readFailures(store.context, { signal }),
-    undefinedOnStoreError(readRewinds(store, { signal })),
-    undefinedOnStoreError(readEmptiedTables(store, { signal })),
-  ])
+  const [bodies, consumers, replicas, probes, failures, wentBack, lostRows, shards, moves] =
+    await Promise.all([
+      bodiesOf(invocation),
+      undefinedOnStoreError(readConsumers(store, { signal })),
+      readReplicas(store.context, { signal }),
+      probesOf(invocation),
+      readFailures(store.context, { signal }),
+      undefinedOnStoreError(readRewinds(store, { signal })),
+      undefinedOnStoreError(readEmptiedTables(store, { signal })),
+      undefinedOnStoreError(store.shards.list({ signal })),
+      undefinedOnStoreError(store.shards.moves({ signal })),
+    ])
   return {
     bodies,
     consumers: consumers ?? [],
@@ -74,6 +79,8 @@ export async function readMore(
     failures,
     wentBack: wentBack ?? [],
     lostRows: lostRows ?? [],
+    shards: shards ?? [],
+    moves: moves ?? [],
     configIndexes: indexesToAdd(store, (await invocation.settings()).indexes),
   }
 }

@@ -7,6 +7,7 @@ import type { StorePolicies } from '@looseleaf/core/internal'
 import type { BodyInspection, BrokenCodecEntry, ReplicaReport } from '@looseleaf/store/internal'
 import { describe, expect, it, test } from 'vitest'
 import { callRuleCases } from '../../test/call-rule-cases.ts'
+import { moveRuleCases } from '../../test/move-rule-cases.ts'
 import type { Facts, Finding } from './facts.ts'
 import {
   CONSUMER_LAG_MS,
@@ -87,6 +88,8 @@ const well: Facts = {
   wentBack: [],
   lostRows: [],
   configIndexes: [],
+  shards: [],
+  moves: [],
 }
 
 const withShard = (fields: Partial<ShardReport>): Facts => ({
@@ -413,6 +416,7 @@ const cases: Readonly<
     ],
     well: [well],
   },
+  ...moveRuleCases(well),
 }
 
 test('many lost codec entries become a few findings and a count of the others', () => {

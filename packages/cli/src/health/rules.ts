@@ -6,6 +6,7 @@ import { damagedRule, codecEntriesRule } from './body-rules.ts'
 import { failingCallsRule, someCallsFailRule, writesRule } from './call-rules.ts'
 import { indexNotAddedRule } from './index-not-added-rule.ts'
 import { emptiedTablesRule } from './emptied-tables-rule.ts'
+import { moveRules } from './move-rules.ts'
 import { consumerRule, rewindRule } from './rewind-rules.ts'
 import {
   ageOf,
@@ -317,11 +318,17 @@ export const rules: readonly Rule[] = [
   consumerRule,
   emptiedTablesRule,
   indexNotAddedRule,
+  ...moveRules,
 ]
 
 /** Returns the findings of all rules, with grade `act` first. */
 export function findingsOf(facts: Facts): readonly Finding[] {
-  return rules
+  return findingsBy(rules, facts)
+}
+
+/** Returns the findings of these rules, with grade `act` first. */
+export function findingsBy<Needed>(chosen: readonly Rule<Needed>[], facts: Needed): readonly Finding[] {
+  return chosen
     .flatMap(({ name, grade, see, find }) =>
       find(facts).flatMap((found) => (found === undefined ? [] : [{ grade, rule: name, ...found, see }])),
     )

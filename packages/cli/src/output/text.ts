@@ -12,3 +12,8 @@ export function printable(text: string): string {
 export function clip(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`
 }
+
+/** Returns a time such as `2026-11-26 11:20:03`, in UTC. */
+export function timeText(date: Date): string {
+  return date.toISOString().replace('T', ' ').slice(0, 19)
+}

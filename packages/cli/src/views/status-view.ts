@@ -11,6 +11,7 @@ import { gradeOf } from '../health/rules.ts'
 import { indexName, indexTable, reportOf } from '../indexes/index-table.ts'
 import type { Output } from '../output/output.ts'
 import { policiesText } from './policies-text.ts'
+import { timeText } from '../output/text.ts'
 import { sizeCells, sizeJson, SIZES_NOTE } from '../output/size-text.ts'
 
 /** Data that `looseleaf status` prints. */
@@ -160,7 +161,7 @@ function failuresText(output: Output, reports: readonly FailureReport[]): readon
       shard,
       code,
       `${grouped(count)} of ${grouped(calls)} in ${durationText(periodMs)}`,
-      isOver ? `none since ${time(at)}` : time(at),
+      isOver ? `none since ${timeText(at)}` : timeText(at),
     ]),
   )
   if (rows.length === 0) return []
@@ -199,14 +200,14 @@ function cleanerText(output: Output, report: CleanerReport): string[] {
     )
   }
   if (updatedAt !== undefined) {
-    const last = lastFoundAt === undefined ? '' : `, the last ${time(lastFoundAt)}`
+    const last = lastFoundAt === undefined ? '' : `, the last ${timeText(lastFoundAt)}`
     const counts = `${grouped(totals.added)} rows added, ${grouped(totals.removed)} removed in all${last}`
-    lines.push('', `Cleaner last seen ${time(updatedAt)}: ${counts}.`)
+    lines.push('', `Cleaner last seen ${timeText(updatedAt)}: ${counts}.`)
   }
   const swept = sweptText(report)
   if (swept !== undefined) lines.push(swept)
   if (lastError !== undefined) {
-    lines.push(`Its last error, ${time(lastError.at)}: ${lastError.code} ${lastError.message}`)
+    lines.push(`Its last error, ${timeText(lastError.at)}: ${lastError.code} ${lastError.message}`)
   }
   return lines
 }
@@ -215,7 +216,7 @@ function followed({ name, worker, isFollowed, lastRoundAt, lagMs, isFallingBehin
   return [
     name,
     isFollowed ? (worker ?? 'a cleaner') : 'no cleaner',
-    lastRoundAt === undefined ? 'never' : time(lastRoundAt),
+    lastRoundAt === undefined ? 'never' : timeText(lastRoundAt),
     lagMs === undefined ? '?' : `${durationText(lagMs)}${isFallingBehind ? ', growing' : ''}`,
     pending === undefined ? '' : pendingText(pending),
   ]
@@ -236,7 +237,7 @@ function sweptText({ indexes }: CleanerReport): string | undefined {
     `${sum(({ tally }) => tally.duplicates)} duplicates`,
     `${grouped(damaged)} damaged`,
   ]
-  return `All indexes were swept since ${time(oldest)}: ${found.join(', ')}.`
+  return `All indexes were swept since ${timeText(oldest)}: ${found.join(', ')}.`
 }
 
 function lastRunText(report: IndexReport | undefined): string {
@@ -245,7 +246,7 @@ function lastRunText(report: IndexReport | undefined): string {
   const counts = (['added', 'removed', 'postponed', 'duplicates', 'undecodable'] as const)
     .filter((name) => tally[name] > 0)
     .map((name) => `${grouped(tally[name])} ${name}`)
-  return `${time(finishedAt)}: ${counts.join(', ') || 'nothing to do'}`
+  return `${timeText(finishedAt)}: ${counts.join(', ') || 'nothing to do'}`
 }
 
 /** Returns the number of rows that wait for the cleaner: `0`, `1,234`, or `500+` for more than were counted. */
@@ -262,7 +263,7 @@ export function underWayText(report: IndexReport | undefined): string {
   )
   const remaining = timeLeftMs === undefined ? '' : `, about ${durationText(timeLeftMs)} left`
   const pace = rate === 0 ? ['no worker now'] : [`${grouped(rate)} rows/s${remaining}`]
-  return `since ${time(startedAt)}: ${[...phases, ...pace, ...throttlingText(shards)].join(', ')}`
+  return `since ${timeText(startedAt)}: ${[...phases, ...pace, ...throttlingText(shards)].join(', ')}`
 }
 
 function throttlingText(shards: readonly PartReport[]): string[] {
@@ -270,8 +271,4 @@ function throttlingText(shards: readonly PartReport[]): string[] {
   return most?.throttledBy === undefined
     ? []
     : [`waits ${Math.round(most.waited * 100)}% of the time: ${most.throttledBy}`]
-}
-
-function time(date: Date): string {
-  return date.toISOString().replace('T', ' ').slice(0, 19)
 }

@@ -2,10 +2,17 @@ import { formatId, parseId, type Shard } from '@looseleaf/core'
 import { bucketsIn } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
-import { entitiesIn, loadOwn, shardAt } from '@looseleaf/protocol/internal'
+import { entitiesIn, loadOwn, processName, shardAt } from '@looseleaf/protocol/internal'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { moveBuckets, movesOf, resumeMoves, undoMove, type MoveProgress } from '@looseleaf/mover'
+import {
+  moveBuckets,
+  movesOf,
+  resumeMoves,
+  undoMove,
+  type MoveProgress,
+  type MoveReport,
+} from '@looseleaf/mover'
 
 import {
   checkIndexes,
@@ -138,6 +145,23 @@ test('two movers at once work on one move, one after the other, and both report 
   expect(await contentsOf(fresh)).toEqual(before)
   await checkQueries(fresh)
   await checkIndexes(fresh)
+})
+
+test('a call that waits for another mover names the process that has the move, once', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 300)
+  const other = await openStore(driver, leapingTime())
+  const plan = { from: 0, to: 1, buckets: SOME_BUCKETS }
+  const waits: MoveReport[] = []
+  let waiting: Promise<unknown> | undefined
+  await moveBuckets(store, plan, {
+    // The other call begins when this one has the move, and looks at it many times until it is over.
+    onProgress: () => (waiting ??= resumeMoves(other, { onWait: (move) => waits.push(move) })),
+  })
+  await waiting
+  expect(waits).toEqual([
+    expect.objectContaining({ ...plan, holder: expect.objectContaining({ worker: processName }) }),
+  ])
 })
 
 test('a write of a process that does not know of the move lands on the new shard', async () => {

@@ -1,0 +1,75 @@
+import type { RepairReport } from '@looseleaf/store'
+import { isMoveOver } from '../../moves/move-commands.ts'
+import { endedTexts, MOVE_JSON, moveJson, moveText } from '../../moves/move-view.ts'
+import { shardText, type NamedShard } from '../../moves/shard-names.ts'
+import { addRateOption, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
+import type { Output } from '../../output/output.ts'
+import { printable } from '../../output/text.ts'
+import { defineCommand, type AddCommand } from '../../running/define-command.ts'
+import { exitCodes } from '../../running/exit-codes.ts'
+
+interface RepairOptions extends RateOption {
+  readonly dryRun?: boolean
+}
+
+const DETAILS = `Ends everything that is half done: goes on with each move that is not over, one
+after the other, also with an undo; completes the catalogs of shards and
+interrupted joins; lets a shard begin to serve buckets that were handed over to
+it. While another process works on a move, the command waits, and takes over if
+that process dies.
+
+Ctrl-C is safe at any time: the same command goes on. The exit code is 1 if a
+problem remains, such as a bucket with two owners.
+
+JSON:
+  { "moves": [M], "joined": [shard number], "catalogs": [shard number],
+    "begun": [shard number], "problems": [text] }, with M:
+${MOVE_JSON}
+With --dry-run: { "moves": [M] }, the moves that are not over.`
+
+export const addRepair: AddCommand = (group) => {
+  const command = defineCommand(group, {
+    usage: 'repair',
+    summary: 'Go on with all moves, and end everything that is half done',
+    details: DETAILS,
+    examples: [
+      ['shard repair --dry-run', 'list the moves that are not over'],
+      ['shard repair', 'after a crash, or after Ctrl-C'],
+    ],
+  }).option('--dry-run', 'list the moves that are not over, and change nothing')
+  addRateOption(command).does(async (invocation, options: RepairOptions) => {
+    const { output, signal } = invocation
+    const store = await invocation.openStore()
+    const shards = await store.shards.list({ signal })
+    if (options.dryRun === true) {
+      const moves = (await store.shards.moves({ signal })).filter((move) => !isMoveOver(move))
+      output.result({ moves: moves.map(moveJson) }, () =>
+        moves.length === 0
+          ? 'No move is under way.'
+          : [...moves.map((move) => moveText(output, shards, move)), 'Nothing was changed.'].join('\n'),
+      )
+      return exitCodes.ok
+    }
+    const report = await workOnMoves(invocation, options, (moving) => store.shards.repair(moving))
+    const { moves, ...rest } = report
+    output.result({ moves: moves.map(moveJson), ...rest }, () => repairText(output, shards, report))
+    return report.problems.length === 0 ? exitCodes.ok : exitCodes.found
+  })
+}
+
+function repairText(
+  { colors }: Output,
+  shards: readonly NamedShard[],
+  { moves, joined, catalogs, begun, problems }: RepairReport,
+): string {
+  const each = (numbers: readonly number[], text: string): readonly string[] =>
+    numbers.map((number) => `Shard ${shardText(shards, number)} ${text}.`)
+  const lines = [
+    ...each(catalogs, 'has the last catalog'),
+    ...each(joined, 'has joined'),
+    ...each(begun, 'serves the buckets that were handed over to it'),
+    ...endedTexts(shards, moves),
+    ...problems.map((problem) => `${colors.red('Problem:')} ${printable(problem)}`),
+  ]
+  return lines.length === 0 ? 'Nothing was half done.' : lines.join('\n')
+}

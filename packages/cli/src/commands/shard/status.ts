@@ -1,0 +1,64 @@
+import { findingsJson, findingsText } from '../../health/findings-text.ts'
+import { moveRules } from '../../health/move-rules.ts'
+import { findingsBy } from '../../health/rules.ts'
+import { isMoveOver } from '../../moves/move-commands.ts'
+import { endedText, MOVE_JSON, moveJson, moveText } from '../../moves/move-view.ts'
+import { defineCommand, type AddCommand } from '../../running/define-command.ts'
+import { exitCodes } from '../../running/exit-codes.ts'
+
+interface StatusOptions {
+  readonly check?: boolean
+}
+
+const DETAILS = `For each move: its state, the process that works on it, its exact counts, the
+times for which writes waited (sealed), the time of the comparison with the
+source, the next step, what holds it up, and the commands to go on and to go
+back. A comparison is stale if entities were written since; these are compared
+when their buckets are handed over.
+
+Findings are moves and drainings that no process works on, and shards that have
+not joined in full. \`looseleaf status --check\` has them too. With --check, only
+findings are printed, and the exit code is 1 if there are any.
+
+JSON: { "moves": [M], "findings": [finding] }, with M:
+${MOVE_JSON}
+With --check: { "ok", "findings": [finding] }, as \`status --check\` prints them.`
+
+export const addShardStatus: AddCommand = (group) => {
+  defineCommand(group, {
+    usage: 'status',
+    summary: 'Show the moves of buckets that are under way',
+    details: DETAILS,
+    examples: [
+      ['shard status', 'for people'],
+      ['shard status --check', 'for a script: exit code 1 if a move stands still'],
+    ],
+  })
+    .option('--check', 'print only findings, with exit code 1 if there are any')
+    .does(async ({ output, signal, openStore }, { check }: StatusOptions) => {
+      const store = await openStore()
+      const shards = await store.shards.list({ signal })
+      const moves = await store.shards.moves({ signal })
+      const findings = findingsBy(moveRules, { shards, moves })
+      const lines = findingsText(output, findings)
+      if (check === true) {
+        const ok = findings.length === 0
+        output.result({ ok, findings: findingsJson(findings) }, () =>
+          ok ? 'No move, draining or joining stands still.' : lines.join('\n'),
+        )
+        return ok ? exitCodes.ok : exitCodes.found
+      }
+      output.result({ moves: moves.map(moveJson), findings: findingsJson(findings) }, () => {
+        const open = moves.filter((move) => !isMoveOver(move))
+        const over = moves.filter(isMoveOver)
+        return [
+          ...(open.length === 0
+            ? ['No move is under way.']
+            : open.map((move) => moveText(output, shards, move))),
+          ...over.map((move) => endedText(shards, move)),
+          ...lines,
+        ].join('\n')
+      })
+      return exitCodes.ok
+    })
+}

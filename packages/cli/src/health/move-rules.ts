@@ -1,0 +1,63 @@
+import { grouped } from '@looseleaf/core/internal'
+import { commandsOf, isMoveOver } from '../moves/move-commands.ts'
+import type { Facts, Rule } from './facts.ts'
+
+/** A rule about the shards and the moves alone. */
+export type MoveRule = Rule<Pick<Facts, 'moves' | 'shards'>>
+
+const SEE = 'Move buckets, drain a machine'
+
+/** Finds a move that no process works on. The lease of a dead process ends by itself, within 30 seconds by default. */
+const moveStallsRule: MoveRule = {
+  name: 'move stalls',
+  // Writes go to both shards until the move is over, and reads and writes are right.
+  grade: 'look',
+  see: SEE,
+  find: ({ moves }) =>
+    moves.map((move) => {
+      if (move.holder !== undefined || isMoveOver(move)) return undefined
+      const { forward = '', back, isBackLater } = commandsOf(move)
+      return {
+        about: `move ${move.id}`,
+        problem: `is ${move.state}, from shard ${move.from} to shard ${move.to}, and stands still: ${move.heldUpBy ?? 'no process works on it'}`,
+        instruction: `go on with: ${forward}${isBackLater ? '' : `; or go back with: ${back}`}`,
+      }
+    }),
+}
+
+/** Finds a shard whose buckets should go, and of which no move takes any away. */
+const drainStallsRule: MoveRule = {
+  name: 'drain stalls',
+  grade: 'look',
+  see: SEE,
+  find: ({ shards, moves }) =>
+    shards.map(({ number, address, state, buckets = 0 }) => {
+      if (state !== 'draining' || buckets === 0) return undefined
+      if (moves.some((move) => move.from === number && !isMoveOver(move))) return undefined
+      return {
+        about: `shard ${address}`,
+        problem: `is draining, has ${grouped(buckets)} buckets, and no move takes them away`,
+        instruction: `go on with: looseleaf shard drain ${number}; or keep its buckets with: looseleaf shard stop-draining ${number}`,
+      }
+    }),
+}
+
+/** Finds a shard whose joining has not ended. */
+const halfJoinedRule: MoveRule = {
+  name: 'shard half joined',
+  // It owns no buckets, and changes of the indexes include it.
+  grade: 'look',
+  see: 'A shard joins',
+  find: ({ shards }) =>
+    shards.map(({ number, address, state }) =>
+      state === 'joining'
+        ? {
+            about: `shard ${address}`,
+            problem: `is joining as shard ${number}: its tables are being made, or were not all made`,
+            instruction: `if no process is adding it now, run: looseleaf shard add ${address}`,
+          }
+        : undefined,
+    ),
+}
+
+export const moveRules: readonly MoveRule[] = [moveStallsRule, drainStallsRule, halfJoinedRule]

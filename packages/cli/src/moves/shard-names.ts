@@ -1,0 +1,21 @@
+import { LooseleafError } from '@looseleaf/core'
+import type { ListedShard } from '@looseleaf/store'
+
+export type NamedShard = Pick<ListedShard, 'number' | 'address'>
+
+/** Finds a shard by its number or its address, as `shard list` prints them. Throws `BAD_OPTION` for any other text. */
+export function findShard<Shard extends NamedShard>(shards: readonly Shard[], text: string): Shard {
+  const found = shards.find(({ number, address }) => text === String(number) || text === address)
+  if (found !== undefined) return found
+  const known = shards.map(({ number }) => shardText(shards, number)).join(', ')
+  throw new LooseleafError(
+    'BAD_OPTION',
+    `Shard ${JSON.stringify(text)} is not in the store. A shard is named by its number or its address: ${known}.`,
+  )
+}
+
+/** Returns a text such as `2 (db3:3306/feed)`. */
+export function shardText(shards: readonly NamedShard[], number: number): string {
+  const found = shards.find((shard) => shard.number === number)
+  return found === undefined ? String(number) : `${number} (${found.address})`
+}

@@ -1,0 +1,82 @@
+import { isLooseleafError } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
+import type { MoveOptions, MoveReport } from '@looseleaf/store'
+import type { Invocation } from '../running/invocation.ts'
+import type { LooseleafCommand } from '../running/define-command.ts'
+import { parseWhole } from '../running/parse-whole.ts'
+import { commandsOf, isMoveOver } from './move-commands.ts'
+import { timeText } from '../output/text.ts'
+import { progressText } from './move-view.ts'
+
+export interface RateOption {
+  readonly rowsPerSecond?: number
+}
+
+/** Time for the look at the moves after Ctrl-C, in milliseconds. The shards may be silent. */
+const LAST_LOOK_MS = 2_000
+
+export function addRateOption(command: LooseleafCommand): LooseleafCommand {
+  return command.option(
+    '--rows-per-second <rows>',
+    'largest number of entities and rows read per second (default: no limit)',
+    parseWhole,
+  )
+}
+
+/**
+ * Runs `work`, which walks moves, and shows its progress to people. Names the process that works on a move already. After Ctrl-C or
+ * an error it names, for each move that is not over, the command to go on and the command to go back.
+ */
+export async function workOnMoves<Result>(
+  invocation: Invocation,
+  { rowsPerSecond }: RateOption,
+  work: (options: MoveOptions) => Promise<Result>,
+): Promise<Result> {
+  const { output, signal } = invocation
+  const progress = output.progress({ label: 'moving', unit: 'rows' })
+  try {
+    return await work({
+      signal,
+      rowsPerSecond,
+      onProgress: (at) =>
+        progress.update(at.counts.read, at.counts.read / Math.max(1, at.total), progressText(at)),
+      onWait: (move) => progress.aside(() => output.note(waitText(move))),
+    })
+  } catch (error) {
+    progress.stop()
+    if (isLooseleafError(error)) for (const line of await openMoveLines(invocation)) output.note(line)
+    throw error
+  } finally {
+    progress.stop()
+  }
+}
+
+function waitText({ id, holder }: MoveReport): string {
+  const worker =
+    holder === undefined
+      ? 'another process has worked on it'
+      : `${holder.worker} has worked on it since ${timeText(holder.since)}`
+  return `Move ${id}: ${worker}. This command waits until it ends, and takes over if that process dies.`
+}
+
+/** Returns a line for each move that is not over. */
+async function openMoveLines({ openStore, output }: Invocation): Promise<readonly string[]> {
+  // Programs get the error alone.
+  if (output.json) return []
+  try {
+    const moves = await (await openStore()).shards.moves({ signal: platformTime.abortAfter(LAST_LOOK_MS) })
+    return moves.filter((move) => !isMoveOver(move)).map(openMoveLine)
+  } catch {
+    // The first error is the one to be reported.
+    return ['Moves stay announced, and their progress is saved. See: looseleaf shard status']
+  }
+}
+
+function openMoveLine(move: MoveReport): string {
+  const { forward, back, isBackLater } = commandsOf(move)
+  const ways = [
+    `Go on: ${forward}.`,
+    ...(back === undefined ? [] : [`Go back${isBackLater ? ' when it is over' : ''}: ${back}.`]),
+  ]
+  return `Move ${move.id} is ${move.state}, and its progress is saved. ${ways.join(' ')}`
+}

@@ -1,0 +1,202 @@
+import { describe, expect, test, vi } from 'vitest'
+import { BUCKETS, moveProject } from './move-project.ts'
+
+const MOVE = `shard move --from 0 --to 1 --buckets ${BUCKETS}`
+
+// A command waits some ten seconds for the other processes of the store, so the tests run side by side.
+describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
+  test('shard status says in one line that no move is under way', async (context) => {
+    const { run } = await moveProject(context)
+    expect(await run('shard status')).toMatchObject({ code: 0, stdout: 'No move is under way.\n' })
+    expect((await run('shard status --json')).json()).toEqual({ moves: [], findings: [] })
+    expect(await run('shard status --check')).toMatchObject({
+      code: 0,
+      stdout: 'No move, draining or joining stands still.\n',
+    })
+    expect(await run('shard repair')).toMatchObject({ code: 0, stdout: 'Nothing was half done.\n' })
+  })
+
+  test('shard status names the state, the next step and both commands of a move that stands still', async (context) => {
+    const { run, stoppedMove } = await moveProject(context)
+    const id = await stoppedMove('checking')
+    const { code, stdout } = await run('shard status')
+    expect(code).toBe(0)
+    const lines = stdout.split('\n').map((line) => line.replaceAll(/ +/g, ' ').trim())
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(RegExp(`^Move ${id}: checking, \\d+%$`)),
+        'from shard 0 (shard-0.sqlite)',
+        'to shard 1 (shard-1.sqlite)',
+        `buckets ${BUCKETS} (1,024, of which 0 handed over)`,
+        'held by no process',
+        expect.stringMatching(/^copied \d+ entities, \d+ index rows, 0 claims/),
+        'verified not yet',
+        'next seal and hand over the first group of buckets',
+        'go on looseleaf shard repair',
+        `go back looseleaf shard undo ${id}`,
+      ]),
+    )
+    const { moves } = (await run('shard status --json')).json<{ moves: readonly object[] }>()
+    expect(moves).toMatchObject([
+      {
+        id,
+        from: 0,
+        to: 1,
+        buckets: BUCKETS,
+        state: 'checking',
+        holder: null,
+        forward: 'looseleaf shard repair',
+        back: `looseleaf shard undo ${id}`,
+        isBackLater: false,
+        verified: null,
+        seals: { groups: 0, p50: null, p99: null, worst: null },
+      },
+    ])
+    const dry = await run('shard repair --dry-run')
+    expect(dry.stdout).toContain(`Move ${id}: checking`)
+    expect(dry.stdout).toMatch(/Nothing was changed\.\n$/)
+  })
+
+  test('shard status --check and status --check end with 1 while a move stands still', async (context) => {
+    const { run, stoppedMove } = await moveProject(context)
+    const id = await stoppedMove('checking')
+    for (const line of ['shard status --check', 'status --check']) {
+      const { code, stdout } = await run(line)
+      expect([line, code]).toEqual([line, 1])
+      expect(stdout).toContain(`look: move stalls: move ${id}: is checking`)
+    }
+  })
+
+  test('the command back of a move that has handed buckets over is another move', async (context) => {
+    const { run, stoppedMove } = await moveProject(context)
+    const id = await stoppedMove('switching')
+    const { stdout } = await run('shard status')
+    expect(stdout).toContain(
+      `go back     when it is over: looseleaf shard move --from 1 --to 0 --buckets ${BUCKETS}`,
+    )
+    expect(stdout).toMatch(/sealed +\d+ groups, [\d.]+ ms \(p50\), [\d.]+ ms \(p99\), [\d.]+ ms \(longest\)/)
+    expect(stdout).toMatch(/verified +\d+ rows of both shards were the same at \d{4}-/)
+    for (const line of [`shard undo ${id} --dry-run`, `shard undo ${id}`]) {
+      const refused = await run(line)
+      expect(refused.code).toBe(1)
+      expect(refused.stdout).toContain(
+        `Move ${id} cannot be undone: 1,024 of its 1,024 buckets were handed over. Nothing was changed.`,
+      )
+    }
+  })
+
+  test('shard undo of a number without a move names the moves under way', async (context) => {
+    const { run, stoppedMove } = await moveProject(context)
+    expect(await run('shard undo 99')).toMatchObject({
+      code: 2,
+      stderr: 'Error: Move "99" is over, or was never announced. No move is under way.\n',
+    })
+    const id = await stoppedMove('checking')
+    expect((await run('shard undo x')).stderr).toContain(`Moves under way: ${id}.`)
+  })
+
+  test('shard undo takes a stopped move back, after it has waited for the process that has the move', async (context) => {
+    const { run, stoppedMove, openMove, expectAll, store } = await moveProject(context)
+    const id = await stoppedMove('checking')
+    expect(await run(`shard undo ${id} --dry-run`)).toMatchObject({
+      code: 0,
+      stdout: `Move ${id} can be undone: shard 0 (shard-0.sqlite) would keep 1,024 buckets. Nothing was changed.\n`,
+    })
+    // Longer than several looks at the lease, which are half a second apart.
+    await store.context.driver.shards[1]!.tasks.claim(`move/${id}`, 'another process', 1_700)
+    const { code, stdout, stderr } = await run(`shard undo ${id}`)
+    expect(code).toBe(0)
+    expect(stderr.split('This command waits until it ends, and takes over')).toHaveLength(2)
+    expect(stderr).toMatch(RegExp(`^Move ${id}: \\S+:\\d+ has worked on it since `))
+    expect(stdout).toMatch(
+      RegExp(`^Move ${id} is undone: shard 0 \\(shard-0.sqlite\\) keeps 1,024 buckets, and \\d+ rows`),
+    )
+    expect(await openMove()).toBeUndefined()
+    await expectAll()
+  })
+
+  test('Ctrl-C during shard move names both commands, and the same command goes on to the end', async (context) => {
+    const { run, moveIn, openMove, expectAll } = await moveProject(context)
+    const stop = new AbortController()
+    const stopped = run(`${MOVE} --rows-per-second 100`, { stop: stop.signal })
+    const { id } = await moveIn('copying')
+    stop.abort()
+    expect(await stopped).toMatchObject({
+      code: 130,
+      stdout: '',
+      stderr: `Move ${id} is copying, and its progress is saved. Go on: looseleaf shard repair. Go back: looseleaf shard undo ${id}.\nStopped.\n`,
+    })
+    const { code, stdout } = await run(MOVE)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      RegExp(
+        `^Move ${id} is done: shard 1 \\(shard-1.sqlite\\) has 1,024 buckets of shard 0 \\(shard-0.sqlite\\)\\. ` +
+          'Copied: \\d+ entities, \\d+ index rows, 0 claims\\. Compared: \\d+ rows, all the same\\. ' +
+          'Sealed: \\d+ groups, [\\d.]+ ms \\(p50\\), [\\d.]+ ms \\(p99\\), [\\d.]+ ms \\(longest\\)\\.\n$',
+      ),
+    )
+    expect(await openMove()).toBeUndefined()
+    const listed = (await run('shard list --json')).json<readonly { readonly buckets: number }[]>()
+    expect(listed.map(({ buckets }) => buckets)).toEqual([1_024, 3_072])
+    await expectAll()
+  })
+
+  test('shard repair ends the move of a command that was killed', async (context) => {
+    const { start, run, moveIn, openMove, endLease, expectAll } = await moveProject(context)
+    const { child, finished } = start(`${MOVE} --rows-per-second 100`)
+    const { id, holder } = await moveIn('copying')
+    expect(holder!.worker).toMatch(RegExp(`:${child.pid}$`))
+    child.kill('SIGKILL')
+    expect(await finished).toMatchObject({ signal: 'SIGKILL' })
+    await endLease(id)
+    expect((await run('shard status --check')).stdout).toContain(`move ${id}: is copying`)
+    const { code, stdout } = await run('shard repair')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(RegExp(`^Move ${id} is done: `))
+    expect(await openMove()).toBeUndefined()
+    await expectAll()
+  })
+
+  test('shard move takes the last buckets of --count, and asks for buckets without a choice', async (context) => {
+    const { run, openMove } = await moveProject(context)
+    const none = await run('shard move --from 0 --to shard-1.sqlite')
+    expect(none).toMatchObject({
+      code: 2,
+      stderr:
+        'Error: Shard 0 (shard-0.sqlite) has 2,048 buckets (0-2047). Name those to be moved by --buckets, such as --buckets 77-96, or give their number by --count.\n',
+    })
+    const many = await run('shard move --from 0 --to 1 --count 5000')
+    expect(many).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('has 2,048 buckets that are in no move, and --count is 5,000.'),
+    })
+    const unknown = await run('shard move --from 0 --to db3 --count 5')
+    expect(unknown).toMatchObject({
+      code: 2,
+      stderr:
+        'Error: Shard "db3" is not in the store. A shard is named by its number or its address: 0 (shard-0.sqlite), 1 (shard-1.sqlite).\n',
+    })
+    expect(await openMove()).toBeUndefined()
+    const both = await run('shard move --from 0 --to 1 --count 5 --buckets 7')
+    expect(both).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("cannot be used with option '--buckets"),
+    })
+  })
+
+  test('a repeated shard move --count goes on with its move, and begins no other one', async (context) => {
+    const { run, stoppedMove, openMove } = await moveProject(context)
+    const id = await stoppedMove('checking')
+    const other = await run('shard move --from 0 --to 1 --count 5')
+    expect(other).toMatchObject({ code: 2 })
+    expect(other.stderr).toContain(
+      `Move ${id} of 1,024 buckets between these shards is not over, and --count is 5.`,
+    )
+    const stop = new AbortController()
+    const same = run('shard move --from 0 --to 1 --count 1024', { stop: stop.signal })
+    await vi.waitUntil(async () => (await openMove())?.holder !== undefined, { timeout: 20_000 })
+    stop.abort()
+    expect((await same).stderr).toContain(`Move ${id} is `)
+    expect(await openMove()).toMatchObject({ id })
+  })
+})
