@@ -28,6 +28,7 @@ const shard: ListedShard = {
   address: 'db3:3306/feed',
   state: 'serving',
   buckets: 20,
+  size: undefined,
   error: undefined,
 }
 
