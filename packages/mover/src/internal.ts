@@ -1,7 +1,8 @@
 /*
  * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
  */
-export { moveChecked, tunedMoveBuckets, tunedResumeMoves, tunedUndoMove } from './move-buckets.ts'
+export { moveChecked, tunedMoveBuckets, tunedResumeMoves, tunedUndoMove, workOn } from './move-buckets.ts'
+export { openMoves } from './open-moves.ts'
 export { moveTask } from './move-lease.ts'
 export { moveOptionKinds } from './move-options.ts'
 export { movesIn } from './move-report.ts'

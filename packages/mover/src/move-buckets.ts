@@ -17,7 +17,7 @@ import type { MoveJob } from './move-job.ts'
 import { createMeter } from './progress.ts'
 import { readMove, type MoveReport } from './move-report.ts'
 import { problemsText } from './plan/move-plan.ts'
-import { problemsOf } from './plan-moves.ts'
+import { ownerProblems, problemsOf } from './plan-moves.ts'
 import { withRetries } from './retries.ts'
 import { TUNING, type Tuned } from './tuning.ts'
 import { undo, walkMove } from './walk-move.ts'
@@ -60,7 +60,10 @@ export async function moveChecked(
   options: Tuned<MoveOptions>,
 ): Promise<MoveReport> {
   const { signal } = options
-  const [problem, ...others] = await withRetries(context, signal, () => problemsOf(context, plan, { signal }))
+  const [problem, ...others] = await withRetries(context, signal, async () => [
+    ...(await problemsOf(context, plan, { signal })),
+    ...(await ownerProblems(context, { signal })),
+  ])
   if (problem === undefined) return tunedMoveBuckets({ context }, plan, options)
   if (others.length === 0) throw problem
   const text = problemsText([problem, ...others].map(({ message }) => message))

@@ -1,4 +1,4 @@
-import type { CallOptions, LooseleafError } from '@looseleaf/core'
+import { LooseleafError, type CallOptions } from '@looseleaf/core'
 import { badArgument, bucketsIn, isRecord, type StoreLayout } from '@looseleaf/core/internal'
 import { askMigratedShards, latestLayout, type EngineContext } from '@looseleaf/index-engine/internal'
 import {
@@ -7,6 +7,7 @@ import {
   movableBuckets,
   movableLayout,
   objectionsTo,
+  ownerFaults,
   requireDrainable,
   type PlannedMove,
 } from '@looseleaf/protocol/internal'
@@ -50,6 +51,7 @@ export async function planMoves(
     return sizes
   }
 
+  for (const { message } of await ownerProblems(context, { signal })) problems.push(message)
   const wanted = await wantedMoves(context, request, layout, sizesOf, { signal })
   problems.push(...wanted.problems)
   const warnings = [...wanted.warnings]
@@ -76,6 +78,14 @@ export async function problemsOf(
   const objections = await objectionsTo(context, planned, options)
   const refusal = await refusalOf(context, planned.to, options)
   return refusal === undefined ? objections : [...objections, refusal]
+}
+
+/** Returns an error for each fault of the owners of buckets. */
+export async function ownerProblems(
+  context: EngineContext,
+  options: CallOptions,
+): Promise<readonly LooseleafError[]> {
+  return (await ownerFaults(context, options)).map(({ text }) => new LooseleafError('CONFLICT', text))
 }
 
 /** Moves without sizes, and remarks on them. */

@@ -70,4 +70,5 @@ export {
   type StoreWork,
 } from './moves/move-work.ts'
 export { announcedIn, bucketsOfMove, loadOwn, ofMove, type OwnBuckets } from './moves/own-buckets.ts'
+export { ownerFaults, type OwnerFault } from './moves/owner-faults.ts'
 export { handedOver, undoMove } from './moves/undo.ts'

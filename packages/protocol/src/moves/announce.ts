@@ -79,8 +79,9 @@ export async function objectionsTo(
   planned: PlannedMove,
   options: CallOptions = {},
 ): Promise<readonly LooseleafError[]> {
-  const plan = checkedPlan(context, planned)
+  // A shard that has joined since is known after this.
   const { layout, indexes } = mergeCatalogs(await loadShardCatalogs(context.driver, options))
+  const plan = checkedPlan(context, planned)
   const found = movableLayout(layout)
   if (found.moves?.some((move) => isSame(move, plan))) return []
   const checks: readonly (() => Promise<void>)[] = [

@@ -199,6 +199,27 @@ it.each(['createTables', 'createIndexTable', 'init', 'change'])(
   },
 )
 
+it('a repair finishes a shard whose process has stopped while it joined', async () => {
+  let isArmed = true
+  const failing = await openStore({
+    shards: faulty(({ operation }) =>
+      isArmed && operation === 'change'
+        ? { after: () => Promise.reject(new Error('The process has stopped.')) }
+        : undefined,
+    ),
+  })
+  await expect(failing.shards.add(ADDED)).rejects.toThrow('The process has stopped.')
+  isArmed = false
+  const [store] = open
+  expect((await store!.shards.list())[2]).toMatchObject({ address: ADDED, state: 'joining' })
+  await expect(store!.shards.move({ from: 0, to: 2, buckets: '0' })).rejects.toMatchObject({
+    code: 'BAD_OPTION',
+    message: expect.stringMatching(/shard 2 is joining the store/),
+  })
+  expect(await store!.shards.repair()).toMatchObject({ catalogs: [1, 2], joined: [2], problems: [] })
+  expect((await store!.shards.list())[2]).toMatchObject({ state: 'serving' })
+})
+
 it('an add is repeated without a change, and a dry run makes no file', async () => {
   const [store] = open
   expect(await store!.shards.add(ADDED, { dryRun: true })).toEqual({

@@ -1,0 +1,118 @@
+import type { CallOptions } from '@looseleaf/core'
+import {
+  bucketsIn,
+  formatRanges,
+  rangesInclude,
+  type AwayBuckets,
+  type ShardCatalog,
+} from '@looseleaf/core/internal'
+import {
+  bucketsOf,
+  latestLayout,
+  loadShardCatalogs,
+  type EngineContext,
+} from '@looseleaf/index-engine/internal'
+import { hasAttempt } from './own-buckets.ts'
+
+/** Buckets that do not have exactly one shard, although no process is handing them over. */
+export interface OwnerFault {
+  /** Ranges such as `77-96`. */
+  readonly buckets: string
+  /** Numbers of the shards that own them: none, or more than one. */
+  readonly owners: readonly number[]
+  /** Fault and next step, for people. */
+  readonly text: string
+}
+
+/** A fault of one bucket. `place` has the shards whose catalogs show it. */
+interface Found {
+  readonly bucket: number
+  readonly owners: readonly number[]
+  readonly place: readonly number[]
+  readonly textOf: (buckets: string) => string
+}
+
+/**
+ * Finds buckets with two owners, and with none that could begin, by the shards' own catalogs. Both come of a server that lost commits, by a
+ * failover or a restore. A hand-over between two readings looks the same, so a fault counts if its shards have the same epochs in two readings.
+ */
+export async function ownerFaults(
+  context: EngineContext,
+  options: CallOptions,
+): Promise<readonly OwnerFault[]> {
+  const first = await loadShardCatalogs(context.driver, options)
+  const seen = faultsIn(context, first)
+  if (seen.length === 0) return []
+  const second = await loadShardCatalogs(context.driver, options)
+  const hasStayed = ({ place }: Found): boolean =>
+    place.every((shard) => first[shard]?.epoch === second[shard]?.epoch)
+  const byText = Map.groupBy(seen.filter(hasStayed), ({ textOf }) => textOf('…'))
+  return Array.from(byText.values(), (found): OwnerFault => {
+    const buckets = formatRanges(found.map(({ bucket }) => [bucket, bucket]))
+    const [{ owners, textOf }] = found as [Found]
+    return { buckets, owners, text: textOf(buckets) }
+  })
+}
+
+function faultsIn({ router }: EngineContext, catalogs: readonly ShardCatalog[]): readonly Found[] {
+  const count = bucketsOf(router)?.shards.length
+  const layout = latestLayout(catalogs)
+  // A store without moves has the owners of its layout.
+  if (count === undefined || layout === undefined || catalogs.every(({ serves }) => serves === undefined))
+    return []
+  const owners = Array.from({ length: count }, (): number[] => [])
+  const departures = new Map<number, AwayBuckets & { readonly from: number }>()
+  for (const [number, { serves }] of catalogs.entries()) {
+    for (const bucket of bucketsIn(serves?.owns ?? layout.shards[number]?.buckets ?? ''))
+      owners[bucket]?.push(number)
+    for (const away of serves?.away ?? [])
+      for (const bucket of bucketsIn(away.buckets))
+        if (away.move >= (departures.get(bucket)?.move ?? 0))
+          departures.set(bucket, { ...away, from: number })
+  }
+  return owners.flatMap((shards, bucket): Found[] => {
+    if (shards.length === 1) return []
+    if (shards.length > 1)
+      return [{ bucket, owners: shards, place: shards, textOf: twoOwners(catalogs, shards, bucket) }]
+    const departure = departures.get(bucket)
+    if (departure === undefined) return [{ bucket, owners: [], place: [...catalogs.keys()], textOf: noOwner }]
+    const { from, to } = departure
+    const canBegin = hasAttempt(catalogs[to]?.serves?.coming, { ...departure, buckets: String(bucket) })
+    return canBegin ? [] : [{ bucket, owners: [], place: [from, to], textOf: lostTarget(departure) }]
+  })
+}
+
+/** The shard with the latest arrival is used by all processes; the others went back to a state from before they gave the buckets up. */
+function twoOwners(
+  catalogs: readonly ShardCatalog[],
+  shards: readonly number[],
+  bucket: number,
+): (buckets: string) => string {
+  const arrival = (shard: number): number => {
+    const arrived = catalogs[shard]?.serves?.arrived?.filter(({ buckets }) =>
+      rangesInclude(buckets, String(bucket)),
+    )
+    return Math.max(-1, ...(arrived ?? []).map(({ move }) => move))
+  }
+  const latest = shards.toSorted((a, b) => arrival(b) - arrival(a))[0]!
+  const others = shards.filter((shard) => shard !== latest).join(', ')
+  return (buckets) =>
+    `The buckets ${buckets} belong to shard ${latest}, and shard ${others} has gone back to a state in which it still owned them: its server lost commits, by a failover or a restore. Nothing was moved. Processes use shard ${latest}. Bring the server of shard ${others} back with all of its commits. If they are lost, see "Failover" in the operations guide, and move nothing until then.`
+}
+
+const noOwner = (buckets: string): string =>
+  `The buckets ${buckets} are on no shard, and no shard has a record of them. Put the column catalog of looseleaf_meta back from a backup, on every shard.`
+
+function lostTarget({
+  from,
+  to,
+  move,
+  emptied,
+}: AwayBuckets & { readonly from: number }): (buckets: string) => string {
+  const rest =
+    emptied === undefined
+      ? `Shard ${from} still has their entities as they were then.`
+      : `Shard ${from} was told to delete their entities since.`
+  return (buckets) =>
+    `The buckets ${buckets} are on no shard: shard ${from} gave them up in move ${move}, and shard ${to} went back to a state from before it had them: its server lost commits, by a failover or a restore. Nothing was moved. Bring the server of shard ${to} back with all of its commits. ${rest}`
+}
