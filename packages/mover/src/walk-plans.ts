@@ -1,9 +1,10 @@
 import { isLooseleafError, LooseleafError } from '@looseleaf/core'
-import { withCallbacks, type LayoutMove } from '@looseleaf/core/internal'
+import { withCallbacks, type LayoutMove, type StoreLayout } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
   announceDraining,
   announceMove,
+  movableLayout,
   type PlannedMove,
   withdrawDraining,
 } from '@looseleaf/protocol/internal'
@@ -28,12 +29,13 @@ export async function drainShard(
   return withCallbacks(options, async (taken) => {
     const { signal } = taken
     await withRetries(context, signal, () => announceDraining(context, number, { signal }))
-    const goesOn = async (): Promise<boolean> => {
-      const shard = (await context.catalog.reload({ signal })).layout?.shards[number]
-      return shard?.state === 'draining' && shard.buckets !== ''
-    }
-    const isOfShard = ({ from, to }: LayoutMove): boolean => from === number || to === number
-    return walkPlans(context, { drain: number }, taken, { goesOn, isOfRequest: isOfShard })
+    return walkPlans(context, { drain: number }, taken, {
+      goesOn({ shards }) {
+        const shard = shards[number]
+        return shard?.state === 'draining' && shard.buckets !== ''
+      },
+      isOfRequest: ({ from, to }) => from === number || to === number,
+    })
   })
 }
 
@@ -53,13 +55,13 @@ export async function rebalanceShards(
   options: Tuned<MoveOptions> = {},
 ): Promise<readonly MoveReport[]> {
   return withCallbacks(options, (taken) =>
-    walkPlans(context, 'rebalance', taken, { goesOn: async () => true, isOfRequest: () => true }),
+    walkPlans(context, 'rebalance', taken, { goesOn: () => true, isOfRequest: () => true }),
   )
 }
 
 interface Walking {
-  /** Tells whether the request still has to be fulfilled. */
-  readonly goesOn: () => Promise<boolean>
+  /** Tells by the present layout whether the request still has to be fulfilled. */
+  readonly goesOn: (layout: StoreLayout) => boolean
   /** Tells whether a move that is not over comes before the plan. */
   readonly isOfRequest: (move: LayoutMove) => boolean
 }
@@ -75,17 +77,26 @@ async function walkPlans(
   { goesOn, isOfRequest }: Walking,
 ): Promise<readonly MoveReport[]> {
   const { signal, rowsPerSecond } = options
+  const layoutNow = async (): Promise<StoreLayout> =>
+    movableLayout((await context.catalog.reload({ signal })).layout)
   const reports: MoveReport[] = []
   for (;;) {
     reports.push(...(await tunedResumeMoves({ context }, options, isOfRequest)))
-    if (!(await goesOn())) return reports
+    const layout = await layoutNow()
+    if (!goesOn(layout)) return reports
     const plan = await withRetries(context, signal, () =>
       planMoves(context, request, { signal, rowsPerSecond }),
     )
-    requireNoProblems(plan.problems)
+    if (plan.problems.length > 0) {
+      // Another process may have changed the layout since the plan began.
+      if ((await layoutNow()).revision !== layout.revision) continue
+      throw new LooseleafError('CONFLICT', problemsText(plan.problems))
+    }
     let isDone = true
     for (const planned of plan.moves) {
-      const move = (await goesOn()) ? await announcedUnlessTaken(context, planned, signal) : undefined
+      const move = goesOn(await layoutNow())
+        ? await announcedUnlessTaken(context, planned, signal)
+        : undefined
       isDone = move !== undefined
       if (move === undefined) break
       reports.push(await workOn(context, move, options))
@@ -106,10 +117,4 @@ async function announcedUnlessTaken(
     if (isLooseleafError(error) && ['CONFLICT', 'BAD_OPTION'].includes(error.code)) return undefined
     throw error
   }
-}
-
-/** Throws `CONFLICT` for a plan with problems, and names them all. */
-function requireNoProblems(problems: readonly string[]): void {
-  if (problems.length === 0) return
-  throw new LooseleafError('CONFLICT', problemsText(problems))
 }

@@ -1,0 +1,109 @@
+import { LooseleafError, parseId, type Driver, type EntityId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { entitiesIn, processName } from '@looseleaf/protocol/internal'
+import type { DataStore } from '@looseleaf/store'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { expect, test } from 'vitest'
+import { checkIndexes, checkQueries, contentsOf, filledStore, openStore, SOME_BUCKETS } from './stores.ts'
+
+const PLAN = { from: 0, to: 1, buckets: SOME_BUCKETS }
+
+const down = (): never => {
+  throw new LooseleafError('SHARD_UNAVAILABLE', 'The server is down (a fault on purpose).')
+}
+
+async function storeWith(driver: Driver, plan: FaultPlan): Promise<DataStore> {
+  return openStore(faultyDriver(driver, plan), leapingTime())
+}
+
+test.each([
+  ['is announced', 'change'],
+  ['is looked for', 'load'],
+])('a move goes on although a shard fails four times while it %s', async (_, operation) => {
+  const driver = await memoryShards(2).connect()
+  const before = await contentsOf(await filledStore(driver, 50))
+  let failures = 0
+  const store = await storeWith(driver, ({ shard, table, operation: called }) =>
+    shard === 1 && table === 'catalog' && called === operation && failures-- > 0
+      ? { before: down }
+      : undefined,
+  )
+  failures = 4
+  expect(await store.shards.move(PLAN)).toMatchObject({ state: 'done' })
+  failures = 4
+  expect(await store.shards.repair()).toMatchObject({ moves: [] })
+  expect(await contentsOf(await openStore(driver))).toEqual(before)
+})
+
+test('a move rejects once its target has failed six times in a row, and goes on when it is back', async () => {
+  const driver = await memoryShards(2).connect()
+  const before = await contentsOf(await filledStore(driver, 50))
+  let isDown = false
+  const store = await storeWith(driver, ({ shard, operation }) =>
+    isDown && shard === 1 && operation === 'receive' ? { before: down } : undefined,
+  )
+  isDown = true
+  await expect(store.shards.move(PLAN)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  expect(await store.shards.moves()).toMatchObject([{ heldUpBy: expect.stringMatching(/server is down/) }])
+  isDown = false
+  expect(await store.shards.move(PLAN)).toMatchObject({ state: 'done' })
+  expect(await contentsOf(await openStore(driver))).toEqual(before)
+})
+
+test('a copy that was in flight when the target crashed does not overwrite the later copy of a replaced entity', async () => {
+  const driver = await memoryShards(2).connect()
+  const writer = await filledStore(driver, 100)
+  const ids: EntityId[] = [...(await contentsOf(writer)).keys()]
+  const arrival = Promise.withResolvers<void>()
+  let refusals = 3
+  let isReplaced = false
+  const replaceAll = async (): Promise<void> => {
+    isReplaced = true
+    for (const id of ids) await writer.update(id, (bag) => ({ ...bag, rank: 7 }))
+  }
+  const arrive = async (): Promise<void> => {
+    arrival.resolve()
+    await faulty.settled()
+  }
+  const faulty = faultyDriver(driver, ({ shard, operation, number }) => {
+    if (shard !== 1) return undefined
+    if (operation === 'receive') {
+      if (number === 1) return { late: arrival.promise }
+      return isReplaced ? undefined : { after: replaceAll }
+    }
+    if (operation === 'checksums') return { before: arrive }
+    return operation === 'change' && refusals-- > 0 ? { before: down } : undefined
+  })
+  const store = await openStore(faulty, leapingTime())
+  const report = await store.shards.move(PLAN)
+  expect(refusals).toBeLessThan(0)
+  expect(report).toMatchObject({ state: 'done' })
+  await writer.close()
+  const fresh = await openStore(driver)
+  for (const text of (await contentsOf(fresh)).values())
+    expect(JSON.parse(text)[1]).toMatchObject({ rank: 7 })
+  await checkQueries(fresh)
+  await checkIndexes(fresh)
+})
+
+test('a verification is stale once entities are written after it, and names its rows, time and process', async () => {
+  const driver = await memoryShards(2).connect()
+  const writer = await filledStore(driver, 100)
+  const isIn = entitiesIn(writer.context, SOME_BUCKETS)
+  const ids = [...(await contentsOf(writer)).keys()].filter((id) => isIn(parseId(id)))
+  expect(await writer.shards.move(PLAN)).toMatchObject({
+    verified: { at: expect.any(Date), by: processName, stale: false },
+  })
+  let isWritten = false
+  const store = await storeWith(driver, ({ shard, operation, table }) => {
+    // Rows of an index are compared after the entities.
+    if (shard !== 0 || operation !== 'rowsOf' || table !== 'indexes' || isWritten) return undefined
+    isWritten = true
+    return { after: async () => void (await writer.update(ids[0]!, (bag) => ({ ...bag, rank: 8 }))) }
+  })
+  const back = await store.shards.move({ from: 1, to: 0, buckets: SOME_BUCKETS })
+  expect(isWritten).toBe(true)
+  expect(back.verified).toMatchObject({ stale: true })
+  expect(back.verified!.rows).toBeGreaterThan(ids.length)
+})
