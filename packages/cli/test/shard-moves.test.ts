@@ -199,4 +199,78 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
     expect((await same).stderr).toContain(`Move ${id} is `)
     expect(await openMove()).toMatchObject({ id })
   })
+
+  test('dry runs of shard move, drain and rebalance print plans with exact counts, and change nothing', async (context) => {
+    const { run, openMove } = await moveProject(context)
+    const move = await run(`${MOVE} --dry-run`)
+    expect(move.code).toBe(0)
+    expect(move.stdout).toMatch(/^FROM +TO +BUCKETS +COUNT +ENTITIES +TOMBSTONES +INDEX ROWS +BODIES\n/)
+    expect(move.stdout).toMatch(
+      /\n0 \(shard-0.sqlite\) +1 \(shard-1.sqlite\) +0-1023 +1,024 +\d+ +0 +\d+ +[\d.]+ [kM]B\n/,
+    )
+    expect(move.stdout).toMatch(/\n1 move would copy .*\nNothing was changed\.\n$/)
+    const drain = await run('shard drain shard-1.sqlite --dry-run --json')
+    expect(drain.json()).toMatchObject({
+      moves: [{ from: 1, to: 0, bucketCount: 2_048, tombstones: 0 }],
+      problems: [],
+    })
+    const rebalance = await run('shard rebalance --dry-run')
+    expect(rebalance.code).toBe(0)
+    expect(rebalance.stdout).toMatch(/Nothing was changed\.\n$/)
+    expect(await openMove()).toBeUndefined()
+    expect((await run('shard list')).stdout).not.toContain('draining')
+  })
+
+  test('a dry run of an impossible move prints every problem and ends with 1', async (context) => {
+    const { run } = await moveProject(context)
+    const { code, stdout } = await run('shard move --from 0 --to 1 --buckets 2040-2050 --dry-run')
+    expect(code).toBe(1)
+    expect(stdout).toContain(
+      'Problem: This move is not possible: shard 0 does not have 3 of these buckets.\n',
+    )
+    expect(stdout).toMatch(/Nothing was changed\.\n$/)
+  })
+
+  test('shard drain empties a shard, which takes buckets again after stop-draining', async (context) => {
+    const { run, expectAll } = await moveProject(context)
+    const drained = await run('shard drain 1')
+    expect(drained.code).toBe(0)
+    expect(drained.stdout).toMatch(
+      /^Move 2 is done: shard 0 \(shard-0.sqlite\) has 2,048 buckets of shard 1 \(shard-1.sqlite\)\./,
+    )
+    expect(drained.stdout).toContain(
+      '\nShard 1 (shard-1.sqlite) has no buckets. Take it out of the store with: looseleaf shard remove 1\n',
+    )
+    const list = await run('shard list --sizes')
+    expect(list.stdout).toMatch(/\n0 +shard-0.sqlite +serving +4096 +300 +0 +300 +[\d.]+ kB/)
+    expect(list.stdout).toMatch(/\n1 +shard-1.sqlite +draining +0 +0 +0 +0 +0 bytes/)
+    expect((await run('shard move --from 0 --to 1 --count 5')).stderr).toContain('draining')
+    expect(await run('shard stop-draining 1')).toMatchObject({
+      code: 0,
+      stdout: 'Shard 1 (shard-1.sqlite) keeps 0 buckets, and takes others again.\n',
+    })
+    expect((await run('shard list')).stdout).not.toContain('draining')
+    await expectAll()
+  })
+
+  test('a draining that was stopped is a finding until it goes on or is given up', async (context) => {
+    const { store, run } = await moveProject(context)
+    const stop = new AbortController()
+    const draining = store.shards.drain(1, { signal: stop.signal, onProgress: () => stop.abort() })
+    await expect(draining).rejects.toMatchObject({ code: 'ABORTED' })
+    const { moves } = (await run('shard status --json')).json<{
+      readonly moves: readonly { readonly id: number }[]
+    }>()
+    const move = await run('shard status --check')
+    expect(move.code).toBe(1)
+    expect(move.stdout).toContain(`look: move stalls: move ${moves[0]!.id}: `)
+    await store.shards.undo(moves[0]!.id)
+    const drain = await run('shard status --check')
+    expect(drain.code).toBe(1)
+    expect(drain.stdout).toContain(
+      'look: drain stalls: shard shard-1.sqlite: is draining, has 2,048 buckets, and no move takes them away.',
+    )
+    await run('shard stop-draining 1')
+    expect(await run('shard status --check')).toMatchObject({ code: 0 })
+  })
 })

@@ -1,7 +1,9 @@
 import { defineGroup, type AddCommand } from '../running/define-command.ts'
 import { addAddShard } from './shard/add.ts'
+import { addDrain, addStopDraining } from './shard/drain.ts'
 import { addListShards } from './shard/list.ts'
 import { addMove } from './shard/move.ts'
+import { addRebalance } from './shard/rebalance.ts'
 import { addRepair } from './shard/repair.ts'
 import { addShardStatus } from './shard/status.ts'
 import { addUndo } from './shard/undo.ts'
@@ -10,6 +12,9 @@ const COMMANDS: readonly AddCommand[] = [
   addListShards,
   addAddShard,
   addMove,
+  addRebalance,
+  addDrain,
+  addStopDraining,
   addShardStatus,
   addUndo,
   addRepair,

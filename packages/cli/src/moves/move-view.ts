@@ -18,13 +18,6 @@ export const MOVE_JSON = `  { "id", "from", "to", "buckets": ranges, "bucketCoun
     "forward": command | null, "back": command | null,
     "isBackLater": true if the command back is refused until the move is over }`
 
-/** Shape of the moves that a command has worked on. */
-export const MOVES_JSON = '  { "moves": [move, as `shard move` prints it] }'
-
-export function movesJson(reports: readonly MoveReport[]): object {
-  return { moves: reports.map(moveJson) }
-}
-
 export function moveJson(report: MoveReport): object {
   const { holder = null, next = null, heldUpBy = null, timeLeftMs = null } = report
   const { verified = null, seals, ...rest } = report
