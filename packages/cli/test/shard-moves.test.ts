@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { BUCKETS, moveProject } from './move-project.ts'
+import { BUCKETS, ENTITIES, moveProject } from './move-project.ts'
 
 const MOVE = `shard move --from 0 --to 1 --buckets ${BUCKETS}`
 
@@ -31,6 +31,7 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
         'held by no process',
         expect.stringMatching(/^copied \d+ entities, \d+ index rows, 0 claims/),
         'verified not yet',
+        'held up by no process works on it',
         'next seal and hand over the first group of buckets',
         'go on looseleaf shard repair',
         `go back looseleaf shard undo ${id}`,
@@ -272,5 +273,20 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
     )
     await run('shard stop-draining 1')
     expect(await run('shard status --check')).toMatchObject({ code: 0 })
+  })
+
+  test('a shard that was added gets its share by shard rebalance', async (context) => {
+    const { run, expectAll } = await moveProject(context)
+    expect(await run('shard add shard-2.sqlite')).toMatchObject({ code: 0 })
+    const { code, stdout } = await run('shard rebalance')
+    expect(code).toBe(0)
+    expect(stdout.match(/^Move \d+ is done: shard 2 \(shard-2.sqlite\) has /gm)).toHaveLength(2)
+    const list = (await run('shard list --sizes --json')).json<readonly { size: { entities: number } }[]>()
+    for (const { size } of list) expect(size.entities).toBeGreaterThan(ENTITIES / 5)
+    expect(await run('shard rebalance')).toMatchObject({
+      code: 0,
+      stdout: 'The shards have about the same bytes already. Nothing was moved.\n',
+    })
+    await expectAll()
   })
 })

@@ -101,8 +101,7 @@ export async function readMove(
   const isHeld = task?.owner !== undefined
   const isOver = NEXT[record.step] === undefined
   const handedOver = bucketsIn(bucketsOfMove(source.serves.away, id)).length
-  const waits =
-    isHeld || isOver ? record.waitsFor : record.waitsFor || 'no process works on it; call resumeMoves'
+  const waits = isHeld || isOver ? record.waitsFor : record.waitsFor || 'no process works on it'
   return {
     id,
     from,

@@ -1,5 +1,6 @@
 import { grouped } from '@looseleaf/core/internal'
 import { commandsOf, isMoveOver } from '../moves/move-commands.ts'
+import { heldUpText } from '../moves/move-view.ts'
 import type { Facts, Rule } from './facts.ts'
 
 /** A rule about the shards and the moves alone. */
@@ -19,7 +20,7 @@ const moveStallsRule: MoveRule = {
       const { forward = '', back, isBackLater } = commandsOf(move)
       return {
         about: `move ${move.id}`,
-        problem: `is ${move.state}, from shard ${move.from} to shard ${move.to}, and stands still: ${move.heldUpBy ?? 'no process works on it'}`,
+        problem: `is ${move.state}, from shard ${move.from} to shard ${move.to}, and stands still: ${heldUpText(move) ?? 'no process works on it'}`,
         instruction: `go on with: ${forward}${isBackLater ? '' : `; or go back with: ${back}`}`,
       }
     }),

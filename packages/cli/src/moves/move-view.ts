@@ -1,6 +1,7 @@
 import { counted, decimal, durationText, grouped } from '@looseleaf/core/internal'
 import type { MoveProgress, MoveReport } from '@looseleaf/store'
 import type { Output } from '../output/output.ts'
+import { inCommandWords } from '../output/command-words.ts'
 import { timeText } from '../output/text.ts'
 import { commandsOf } from './move-commands.ts'
 import { shardText, type NamedShard } from './shard-names.ts'
@@ -19,7 +20,7 @@ export const MOVE_JSON = `  { "id", "from", "to", "buckets": ranges, "bucketCoun
     "isBackLater": true if the command back is refused until the move is over }`
 
 export function moveJson(report: MoveReport): object {
-  const { holder = null, next = null, heldUpBy = null, timeLeftMs = null } = report
+  const { holder = null, next = null, timeLeftMs = null } = report
   const { verified = null, seals, ...rest } = report
   const { groups, p50 = null, p99 = null, worst = null } = seals
   const { forward = null, back = null, isBackLater } = commandsOf(report)
@@ -27,7 +28,7 @@ export function moveJson(report: MoveReport): object {
     ...rest,
     holder,
     next,
-    heldUpBy,
+    heldUpBy: heldUpText(report) ?? null,
     timeLeftMs,
     seals: { groups, p50, p99, worst },
     verified,
@@ -39,8 +40,9 @@ export function moveJson(report: MoveReport): object {
 
 /** Returns one block of lines for people. */
 export function moveText({ colors }: Output, shards: readonly NamedShard[], report: MoveReport): string {
-  const { id, from, to, buckets, bucketCount, handedOver, state, holder, next, heldUpBy, counts } = report
+  const { id, from, to, buckets, bucketCount, handedOver, state, holder, next, counts } = report
   const { forward, back, isBackLater } = commandsOf(report)
+  const heldUp = heldUpText(report)
   const since = holder && `${holder.worker} since ${timeText(holder.since)}`
   const lines: readonly (readonly [name: string, text: string | undefined])[] = [
     ['from', `shard ${shardText(shards, from)}`],
@@ -52,7 +54,7 @@ export function moveText({ colors }: Output, shards: readonly NamedShard[], repo
     ['sealed', sealsText(report.seals)],
     ['deleted', counts.emptied === 0 ? undefined : counted(counts.emptied, 'row')],
     ['next', next],
-    ['held up by', heldUpBy === undefined ? undefined : colors.yellow(heldUpBy)],
+    ['held up by', heldUp && colors.yellow(heldUp)],
     ['go on', forward],
     ['go back', isBackLater ? `when it is over: ${back}` : back],
   ]
@@ -60,6 +62,11 @@ export function moveText({ colors }: Output, shards: readonly NamedShard[], repo
     `${colors.bold(`Move ${id}`)}: ${state}${shareText(report)}`,
     ...lines.flatMap(([name, text]) => (text === undefined ? [] : [`  ${name.padEnd(12)}${text}`])),
   ].join('\n')
+}
+
+/** Returns the reason why a move waits or has stopped; undefined if it goes on. */
+export function heldUpText({ heldUpBy }: MoveReport): string | undefined {
+  return heldUpBy && inCommandWords(heldUpBy)
 }
 
 /** Returns a sentence about a move that a command has worked on. */

@@ -1,5 +1,6 @@
 import { bytesText, counted, grouped } from '@looseleaf/core/internal'
 import type { MovePlan, MoveRequest } from '@looseleaf/store'
+import { inCommandWords } from '../output/command-words.ts'
 import { clip } from '../output/text.ts'
 import { exitCodes, type ExitCode } from '../running/exit-codes.ts'
 import type { Output } from '../output/output.ts'
@@ -24,7 +25,8 @@ export async function printPlan(
   request: MoveRequest,
 ): Promise<ExitCode> {
   output.note('Counting entities and index rows …')
-  const plan = await (await openStore()).shards.plan(request, { signal })
+  const { problems: found, ...rest } = await (await openStore()).shards.plan(request, { signal })
+  const plan = { ...rest, problems: found.map(inCommandWords) }
   output.result(plan, () => planText(output, shards, plan))
   return plan.problems.length === 0 ? exitCodes.ok : exitCodes.found
 }

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { isLooseleafError } from '@looseleaf/core'
 import { isError } from '@looseleaf/core/internal'
+import { inCommandWords } from '../output/command-words.ts'
 import type { Console } from '../output/console.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from './exit-codes.ts'
 import { createOutput, type Output } from '../output/output.ts'
@@ -53,7 +54,7 @@ function report(console: Console, output: Output, thrown: unknown, debug: boolea
     else output.note(message)
     return exitCodes.interrupted
   }
-  const message = prefix + redact(withCommandOptions(isError(error) ? error.message : String(error)))
+  const message = prefix + redact(inCommandWords(isError(error) ? error.message : String(error)))
   if (output.json) {
     const { code, retryable, shard, entity, index, holder } = known
       ? error
@@ -87,11 +88,6 @@ function traceOf(error: unknown): string {
     current = isError(current) ? current.cause : undefined
   }
   return traces.join('\ncaused by ')
-}
-
-/** Replaces options of a call by options of the command line. */
-function withCommandOptions(message: string): string {
-  return message.replaceAll('{ scatter: true }', '--scatter')
 }
 
 /** Removes user and password from the URLs in a message. */

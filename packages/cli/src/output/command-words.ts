@@ -1,0 +1,8 @@
+/** Replaces calls and options of the library by commands and options of the command line. */
+export function inCommandWords(message: string): string {
+  return message
+    .replaceAll('{ scatter: true }', '--scatter')
+    .replaceAll('Call resumeMoves', 'Run looseleaf shard repair')
+    .replaceAll('call resumeMoves', 'run looseleaf shard repair')
+    .replaceAll('resumeMoves', 'looseleaf shard repair')
+}
