@@ -23,13 +23,23 @@ const MAX_RENEWALS = 50
 /** Sends copies by the target of an attempt, and gives it a new epoch after a change of its catalog, or a copy without an answer. */
 export interface Copier {
   readonly attempt: Attempt
+  /** The target of the last copies. */
+  readonly target: CopyTarget
   copy<T>(send: (target: CopyTarget) => Promise<T>): Promise<T>
+  /** Sends further copies to this target: the mover itself has changed the target's catalog. */
+  goOn(target: CopyTarget): void
 }
 
 export function createCopier({ work }: MoveJob, attempt: Attempt, begun: CopyTarget): Copier {
   let target = begun
   return {
     attempt,
+    get target() {
+      return target
+    },
+    goOn(next) {
+      target = next
+    },
     async copy(send) {
       for (let renewals = 0; ; renewals++) {
         try {

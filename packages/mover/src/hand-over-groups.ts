@@ -1,14 +1,15 @@
 import { LooseleafError } from '@looseleaf/core'
-import { backOffMs, bucketsIn, elapsedBy, withoutRanges } from '@looseleaf/core/internal'
+import { backOffMs, bucketsIn, elapsedBy, withoutRanges, type AwayBuckets } from '@looseleaf/core/internal'
 import {
+  beginGroup,
   beginTarget,
-  compareEntities,
-  copyEntities,
-  copyPending,
+  copyLast,
   groupsOf,
   handOver,
+  loadTimed,
   seal,
   unseal,
+  type OwnBuckets,
 } from '@looseleaf/protocol/internal'
 import { copyRound, differentCopies, type Copier } from './copy-move.ts'
 import { namesOf } from './move-events.ts'
@@ -44,9 +45,17 @@ async function handOverGroup(job: MoveJob, copier: Copier, group: string, left: 
   for (let seals = 1; ; seals++) {
     // Leaves as little as possible for the copy under the seal.
     await copyRound(job, copier, left)
+    // Read ahead, so that each change under the seal is one statement.
+    const [source, target] = await Promise.all([
+      loadTimed(context, move.from, { signal }),
+      loadTimed(context, move.to, { signal }),
+    ])
     const began = elapsed()
-    if (await sealAndHandOver(job, copier, group)) {
-      await beginTarget(context, move.to, { signal })
+    const away = await sealAndHandOver(job, copier, group, source)
+    if (away !== undefined) {
+      const next = await beginGroup(work, away, target, copier.target)
+      if (next === undefined) await beginTarget(context, move.to, { signal })
+      else copier.goOn(next)
       const sealedMs = Math.round((elapsed() - began) * 10) / 10
       lease.record.seals.push(sealedMs)
       context.events.happened({
@@ -69,19 +78,20 @@ async function handOverGroup(job: MoveJob, copier: Copier, group: string, left: 
   }
 }
 
-async function sealAndHandOver(job: MoveJob, copier: Copier, group: string): Promise<boolean> {
+/** Resolves with the record of the group that was given up; with undefined if it was not, so that it has to be sealed again. */
+async function sealAndHandOver(
+  job: MoveJob,
+  copier: Copier,
+  group: string,
+  source: OwnBuckets,
+): Promise<AwayBuckets | undefined> {
   const { work, lease } = job
   const { record } = lease
-  const sealed = await seal(work, copier.attempt, group)
-  const range = { after: record.place, until: undefined, buckets: group }
-  const lastUpdated = await copier.copy(async (target) => {
-    const updated = await copyEntities(work, range, target, ({ copied }) => {
-      record.counts.entities += copied
-    })
-    await copyPending(work, group, target)
-    return updated
-  })
-  const { different } = await compareEntities(work, range)
+  const sealed = await seal(work, copier.attempt, group, source)
+  const { copied, different, lastUpdated } = await copier.copy((target) =>
+    copyLast(work, record.place, group, target),
+  )
+  record.counts.entities += copied
   if (different > 0) throw await differentCopies(job, work.move.id, different, 0)
   const end = Math.max(record.place.updated, lastUpdated + 1)
   return handOver(work, copier.attempt, group, sealed, end)

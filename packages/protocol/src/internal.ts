@@ -50,10 +50,10 @@ export { throttleReasons, type Throttled, type ThrottleReason } from './throttle
 export { chunks } from './chunks.ts'
 export { announceMove, announceTarget, endMove, type PlannedMove } from './moves/announce.ts'
 export { come, leave, renewTarget, type Attempt, type CopyTarget } from './moves/attempt.ts'
-export { beginTarget } from './moves/begin-target.ts'
+export { beginGroup, beginTarget } from './moves/begin-target.ts'
 export { compareEntities, countExtra, type Comparison } from './moves/compare-entities.ts'
 export { copyEntities, type CopiedPage, type CopyRange } from './moves/copy-entities.ts'
-export { copyPending } from './moves/copy-pending.ts'
+export { copyLast, type LastCopy } from './moves/last-copy.ts'
 export { copyIndexRows, type CopiedRows } from './moves/copy-rows.ts'
 export { ownedIds, requireNoConsumers, requireNoMoves } from './moves/moves-and-consumers.ts'
 export { emptySource, type Emptied } from './moves/empty.ts'
@@ -69,6 +69,6 @@ export {
   type MoveWork,
   type StoreWork,
 } from './moves/move-work.ts'
-export { announcedIn, bucketsOfMove, loadOwn, ofMove, type OwnBuckets } from './moves/own-buckets.ts'
+export { announcedIn, bucketsOfMove, loadOwn, loadTimed, ofMove, type OwnBuckets } from './moves/own-buckets.ts'
 export { ownerFaults, type OwnerFault } from './moves/owner-faults.ts'
 export { handedOver, undoMove } from './moves/undo.ts'

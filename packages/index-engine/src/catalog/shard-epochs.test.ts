@@ -72,23 +72,18 @@ describe('a change of the buckets that a shard serves', () => {
     expect(stored(1)).toEqual(first)
   })
 
-  test('a change that a crash has undone before its flush returns undefined', async () => {
-    const before = reference.shards[1]!.state()
-    plan = ({ operation }) =>
-      operation === 'flush'
-        ? { before: () => reference.shards[1]!.fallBack(before, 'everything') }
-        : undefined
-    expect(await changeServes(shard(1), stored(1), serves)).toBeUndefined()
-  })
-
-  test('a change resolves after a flush', async () => {
+  test('a change reads the clock of its shard, unless it is given a reading, and sends one statement besides', async () => {
     const operations: string[] = []
     plan = ({ operation }) => {
       operations.push(operation)
       return undefined
     }
-    await changeServes(shard(1), stored(1), serves)
-    expect(operations).toEqual(['now', 'change', 'flush', 'load'])
+    const first = await changeServes(shard(1), stored(1), serves)
+    expect(operations).toEqual(['now', 'change'])
+    expect(await changeServes(shard(1), first!, { owns: '' }, { now: 1_500 })).toMatchObject({ epoch: 1_500 })
+    expect(await changeServes(shard(1), stored(1), serves, { now: 1_200 })).toMatchObject({ epoch: 1_501 })
+    expect(operations).toEqual(['now', 'change', 'change', 'change'])
+    expect(stored(1)).toMatchObject({ epoch: 1_501, contentsEpoch: 5, serves })
   })
 })
 

@@ -2,7 +2,6 @@ import type { CallOptions, Shard } from '@looseleaf/core'
 import type { ShardCatalog, ShardServes } from '@looseleaf/core/internal'
 import { contentsEpochOf } from './catalog.ts'
 import { contentsOf } from './catalog-contents.ts'
-import { loadShardCatalog } from './read-catalogs.ts'
 
 /**
  * Returns the next epoch of a shard. It comes from the shard's clock, because a counter could give one epoch to two catalogs:
@@ -50,24 +49,26 @@ function epochsOf(epoch: number, contentsEpoch: number): Epochs {
   return { epoch, contentsEpoch: contentsEpoch === epoch ? undefined : contentsEpoch }
 }
 
+export interface ChangeOptions extends CallOptions {
+  /** A reading of the shard's clock that no other change goes by, in microseconds since 1970. Default: the clock is read first. */
+  readonly now?: number | undefined
+}
+
 /**
  * Changes the buckets that a shard serves, keeps the contents of its catalog, and raises its epoch, if the shard still has the epoch of
  * `current`. The shard then accepts no write of a process that does not know the change, and every write before it has ended.
  *
- * Returns the new catalog when it is durable. Returns undefined if another change came first or since, or if a crash has undone this one:
- * read the catalog again then, which tells whether `serves` was changed. The same holds for an error with an unknown outcome.
+ * Returns the new catalog, which is durable: a shard answers a change when it is on disk. Returns undefined if another change came
+ * first: read the catalog again then. An error with an unknown outcome leaves it to the catalog whether `serves` was changed; a change
+ * that was read, not made, may still be undone by a crash.
  */
 export async function changeServes(
   shard: Shard,
   current: ShardCatalog,
   serves: ShardServes,
-  options?: CallOptions,
+  { now, ...options }: ChangeOptions = {},
 ): Promise<ShardCatalog | undefined> {
-  const epoch = await nextEpoch(shard, current, options)
+  const epoch = now === undefined ? await nextEpoch(shard, current, options) : Math.max(current.epoch + 1, now)
   const next = { ...current, serves, ...epochsOf(epoch, contentsEpochOf(current)) }
-  if (!(await shard.catalog.change(next, current.epoch, options))) return undefined
-  // The server may crash before the flush, and lose the change. So the catalog is read after it.
-  await shard.flush(options)
-  const stored = await loadShardCatalog(shard, options)
-  return stored?.epoch === epoch ? stored : undefined
+  return (await shard.catalog.change(next, current.epoch, options)) ? next : undefined
 }

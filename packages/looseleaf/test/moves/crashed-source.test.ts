@@ -1,11 +1,26 @@
+import { randomUUID } from 'node:crypto'
 import { parseId, type EntityId } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
 import { entitiesIn } from '@looseleaf/protocol/internal'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { crashingShards } from '../../../cleaner/test/crashing-shards.ts'
+import { crashingShards, type CrashingShards } from '../../../cleaner/test/crashing-shards.ts'
 import { moveBuckets } from '@looseleaf/mover'
 import { SOME_BUCKETS } from './stores.ts'
+
+/** Opens a store with an entity of the move that has version 1. */
+async function openWriter(
+  shards: CrashingShards,
+  bag: { readonly n: number; readonly text: string },
+): Promise<{ readonly writer: DataStore; readonly id: EntityId }> {
+  const writer = await DataStore.open({ shards: shards.factory, migrate: true })
+  const isIn = entitiesIn(writer.context, SOME_BUCKETS)
+  let id: EntityId
+  do id = writer.newId()
+  while (!isIn(parseId(id)))
+  await writer.put(bag, { id })
+  return { writer, id }
+}
 
 test('an entity whose replacement is lost in a crash of the source moves as it was before', async () => {
   let isArmed = false
@@ -20,16 +35,41 @@ test('an entity whose replacement is lost in a crash of the source moves as it w
       after: () => shards.crash(0),
     }
   })
-  const writer = await DataStore.open({ shards: shards.factory, migrate: true })
-  const isIn = entitiesIn(writer.context, SOME_BUCKETS)
-  let id: EntityId
-  do id = writer.newId()
-  while (!isIn(parseId(id)))
-  await writer.put({ n: 1 }, { id })
+  // So long that its body is read after its page.
+  const text = Array.from({ length: 2_000 }, () => randomUUID()).join(' ')
+  const { writer, id } = await openWriter(shards, { n: 1, text })
   const mover = await DataStore.open({ shards: shards.factory, time: leapingTime() })
   isArmed = true
   expect(await moveBuckets(mover, { from: 0, to: 1, buckets: SOME_BUCKETS })).toMatchObject({ state: 'done' })
   expect(isArmed).toBe(false)
   const fresh = await DataStore.open({ shards: shards.factory })
   expect(await fresh.get(id)).toMatchObject({ n: 1 })
+})
+
+test('an entity moves although a replacement has left a page of the source empty before a crash', async () => {
+  let isArmed = false
+  let mayCrash = false
+  const shards = crashingShards(2, ({ shard, table, operation }) => {
+    if (shard !== 0) return undefined
+    if (mayCrash && table === 'entities' && operation === 'raiseFloor') {
+      mayCrash = false
+      return { before: () => shards.crash(0) }
+    }
+    if (!isArmed || operation !== 'pageOfChanges') return undefined
+    isArmed = false
+    mayCrash = true
+    return {
+      before: async () => {
+        shards.hang(0)
+        await writer.put({ n: 2 }, { id })
+      },
+    }
+  })
+  const { writer, id } = await openWriter(shards, { n: 1, text: '' })
+  const mover = await DataStore.open({ shards: shards.factory, time: leapingTime() })
+  isArmed = true
+  expect(await moveBuckets(mover, { from: 0, to: 1, buckets: SOME_BUCKETS })).toMatchObject({ state: 'done' })
+  expect([isArmed, mayCrash]).toEqual([false, false])
+  const fresh = await DataStore.open({ shards: shards.factory })
+  expect(await fresh.get(id)).toMatchObject({ n: 2 })
 })

@@ -7,6 +7,7 @@ import {
 import { beginTarget } from './begin-target.ts'
 import { discardAt } from './discard.ts'
 import { endedMove, sourceOf, targetOf, type MoveWork } from './move-work.ts'
+import { openedTo } from '../opened-connections.ts'
 import { announcedIn, bucketsOfMove, changeOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
 
 /** An attempt at copying the buckets that the source still has. */
@@ -18,7 +19,7 @@ export interface Attempt {
 /** Fence of the copies at the target, and their time of writing. */
 export interface CopyTarget {
   readonly epoch: number
-  /** A floor of the target, in microseconds since 1970. */
+  /** A time below the floor of the target that is on disk, and at or above the times of all earlier copies; in microseconds since 1970. */
   readonly updated: number
 }
 
@@ -144,8 +145,20 @@ export async function renewTarget(
   return copyTarget(work, own.catalog.epoch)
 }
 
+/**
+ * Chooses the time of copies. The target begins at the next microsecond, so its floor has to be there, on disk. The first floor may have
+ * been raised by another process whose raise is not on disk; the second raise is, and follows the first.
+ */
 async function copyTarget(work: MoveWork, epoch: number): Promise<CopyTarget> {
-  return { epoch, updated: await targetOf(work).entities.raiseFloor({ signal: work.signal }) }
+  const { signal } = work
+  const target = targetOf(work)
+  for (;;) {
+    const before = openedTo(target)
+    const updated = await target.entities.raiseFloor({ signal })
+    const raised = await target.entities.raiseFloor({ signal })
+    // A crash in between may have lowered the floor again.
+    if (raised > updated && openedTo(target) === before) return { epoch, updated }
+  }
 }
 
 /**

@@ -8,7 +8,17 @@ import {
 } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from '../shards.ts'
-import { changeOwn, hasAttempt, loadOwn, ofMove, withoutBuckets, type OwnBuckets } from './own-buckets.ts'
+import type { CopyTarget } from './attempt.ts'
+import type { MoveWork } from './move-work.ts'
+import {
+  changeOwn,
+  hasAttempt,
+  loadOwn,
+  ofMove,
+  swapOwn,
+  withoutBuckets,
+  type OwnBuckets,
+} from './own-buckets.ts'
 
 /** A record of buckets that a shard has given up, with the number of that shard. */
 interface Departure extends AwayBuckets {
@@ -40,6 +50,23 @@ export async function beginTarget(
   }
 }
 
+/**
+ * Lets the target begin with a group that this mover has handed over, by one statement. The mover had the answer to the change that gave the
+ * group up, so that is durable, and the floor was raised above the copies before. Resolves with the target of further copies, which have
+ * the new epoch. Resolves with undefined if nothing is known to have changed: call `beginTarget` then.
+ */
+export async function beginGroup(
+  { context, move, signal }: MoveWork,
+  away: AwayBuckets,
+  target: OwnBuckets,
+  { updated }: CopyTarget,
+): Promise<CopyTarget | undefined> {
+  const serves = begun(target, [{ ...away, from: move.from }], updated + 1)
+  if (serves === undefined) return undefined
+  const changed = await swapOwn(context, move.to, target, serves, { signal })
+  return changed && { epoch: changed.catalog.epoch, updated }
+}
+
 /** Returns the durable departures from a shard that the target has copied, and has not begun to serve. */
 async function dueFrom(
   context: EngineContext,
@@ -52,7 +79,7 @@ async function dueFrom(
   const visible = await loadOwn(context, from, options)
   if (!visible.serves.away?.some(isDue)) return []
   // A record that is there before and after a flush is durable.
-  const { serves } = await changeOwn(context, from, () => undefined, options)
+  const { serves } = await changeOwn(context, from, () => undefined, options, visible)
   return (serves.away ?? []).filter(isDue).map((away) => ({ ...away, from }))
 }
 

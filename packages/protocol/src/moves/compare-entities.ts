@@ -73,7 +73,11 @@ async function differencesAmong(
   return different.filter((row, i) => now[i]?.updated === row.updated && isCopy(row, now[i]))
 }
 
-function isCopy(row: EntityChecksum, copy: EntityChecksum | undefined): boolean {
+/** Tells whether a copy has the version and the body of its row. */
+export function isCopy(
+  row: Pick<EntityChecksum, 'version' | 'checksum' | 'bodyBytes'>,
+  copy: EntityChecksum | undefined,
+): boolean {
   return (
     copy !== undefined &&
     copy.version === row.version &&

@@ -1,27 +1,29 @@
-import { isLooseleafError, LooseleafError } from '@looseleaf/core'
 import {
+  bucketsIn,
   throwIfAborted,
-  type CopiedRow,
-  type EntityChecksum,
-  type EntityRow,
+  type EntityPageRow,
   type UpdatedPlace,
 } from '@looseleaf/core/internal'
-import { lastingRows } from '../lasting-page.ts'
+import { isEmptyForGood, lastingRows } from '../lasting-page.ts'
 import { sizeClass } from '../throttle/throttle.ts'
 import type { CopyTarget } from './attempt.ts'
-import { ROWS_PER_WRITE } from './discard.ts'
-import { entitiesIn, sourceOf, targetOf, type MoveWork } from './move-work.ts'
+import { entitiesIn, movableBuckets, sourceOf, type MoveWork } from './move-work.ts'
+import { batchesOf, copiesOf, receive, type Copyable } from './write-copies.ts'
 
-/** Rows of a page of checksums, of which those of the move are copied. */
-const PAGE = 2_000
-/** Bytes of bodies in one statement. A larger body is copied alone. */
-const BYTES_PER_WRITE = 2 * 1024 * 1024
+/** Rows of a page with bodies. */
+const PAGE = 1_000
+/** Bytes of the longest body that comes with its page. A longer one is read alone. */
+const MAX_BODY = 8 * 1024
+/** Rows of a page without bodies. */
+const SPARSE_PAGE = 2_000
+/** Pages come with bodies if at least this share of the source's buckets moves. Otherwise the bodies of few rows are read by their ids. */
+const DENSE = 1 / 8
 
 /** A part of the source's entities, in the order of their last write. */
 export interface CopyRange {
   readonly after: UpdatedPlace
-  /** A floor of the source, in microseconds since 1970. Undefined under a seal. */
-  readonly until?: number | undefined
+  /** A floor of the source, in microseconds since 1970. */
+  readonly until: number
   readonly buckets: string
 }
 
@@ -36,11 +38,9 @@ export interface CopiedPage {
 /**
  * Copies the entities and tombstones of a range from the source to the target, exactly, and calls `onPage` after each page. All of its rows
  * are durable at the source, and written at the target by then. Returns the greatest time of writing of the copied rows; 0 if there are
- * none.
+ * none. While a page is written, the next one is read.
  *
- * Below a floor, a row that has another version by the time when its body is read is left out: it is written again above the floor, and
- * comes with the next range. Under a seal there is no such write, and the range has no end: a write may begin after the seal and take
- * its time before it waits for the lock, so its time may be above every floor that was raised before.
+ * A row whose body is not the one of its page is left out: it is written again above the floor, and comes with the next range.
  */
 export async function copyEntities(
   work: MoveWork,
@@ -50,150 +50,96 @@ export async function copyEntities(
 ): Promise<number> {
   const { context, move, throttle, signal } = work
   const isIn = entitiesIn(context, buckets)
+  const { limit, maxBody } = pageFor(work, buckets)
   let lastUpdated = 0
-  for (let place = after; ;) {
-    throwIfAborted(signal)
-    const page = await pageOfSource(work, place, until)
+  let writing: Promise<void> = Promise.resolve()
+
+  async function write(page: readonly Copyable[], last: UpdatedPlace): Promise<void> {
     const some = page.filter(({ id }) => isIn(id))
     const copied = await copyRows(work, some, target)
-    lastUpdated = Math.max(lastUpdated, ...some.map(({ updated }) => updated))
-    const last = page.at(-1)
-    if (last !== undefined) {
-      place = { updated: last.updated, addedId: last.addedId }
-      await onPage({ place, read: page.length, copied })
+    for (const { updated } of some) lastUpdated = Math.max(lastUpdated, updated)
+    await onPage({ place: { updated: last.updated, addedId: last.addedId }, read: page.length, copied })
+  }
+
+  try {
+    for (let place = after; ;) {
+      throwIfAborted(signal)
+      const range = { after: place, until }
+      const page = await pageOfSource(work, range, limit, maxBody)
+      await writing
+      const last = page.at(-1)
+      if (last === undefined) {
+        // A crash could bring a row back whose replacement is not on disk, and the copies pass its place.
+        if (await isEmptyForGood(sourceOf(work), range, { signal })) return lastUpdated
+        continue
+      }
+      writing = write(page, last)
+      // Its rejection is thrown by the next `await`, and must not end the process meanwhile.
+      writing.catch(() => {})
       await throttle.take(move.from, page.length, signal)
+      if (page.length < limit) {
+        await writing
+        return lastUpdated
+      }
+      place = { updated: last.updated, addedId: last.addedId }
     }
-    if (page.length < PAGE) return lastUpdated
+  } finally {
+    // No copy is in flight when the call ends, whatever happens.
+    await writing.catch(() => {})
   }
 }
 
-/** Reads a durable page of the source, without bodies. */
-function pageOfSource(
-  work: MoveWork,
-  after: UpdatedPlace,
-  until: number | undefined,
-): Promise<readonly EntityChecksum[]> {
-  const { move, throttle, signal } = work
-  const source = sourceOf(work)
-  const read = (): Promise<readonly EntityChecksum[]> =>
-    throttle.send(
-      move.from,
-      ({ length }) => `copy page ${sizeClass(length)}`,
-      () => source.entities.pageOfChecksums({ after, until }, PAGE, { signal }),
-      signal,
-    )
-  return lastingRows(source, read, read, { signal })
+/** Returns the size of a page. Its bodies take at most 8 MB, and 400 kB as a rule. */
+function pageFor(
+  { context, move }: MoveWork,
+  buckets: string,
+): { readonly limit: number; readonly maxBody: number } {
+  const { shardOfBucket = movableBuckets(context).shards } = context.catalog.latest().placement
+  const owned = shardOfBucket.filter((shard) => shard === move.from).length
+  const isDense = bucketsIn(buckets).length >= owned * DENSE
+  return isDense ? { limit: PAGE, maxBody: MAX_BODY } : { limit: SPARSE_PAGE, maxBody: 0 }
 }
 
-/** Copies rows in batches: while one is written, the bodies of the next one are read. */
-async function copyRows(
+/** Reads a durable page of the source. */
+function pageOfSource(
   work: MoveWork,
-  rows: readonly EntityChecksum[],
-  target: CopyTarget,
-): Promise<number> {
+  range: { readonly after: UpdatedPlace; readonly until: number },
+  limit: number,
+  maxBody: number,
+): Promise<readonly Copyable[]> {
+  const { move, throttle, signal } = work
+  const source = sourceOf(work)
+  const { entities } = source
+  const read = (): Promise<readonly Copyable[]> =>
+    throttle.send(
+      move.from,
+      ({ length }: readonly Copyable[]) => `copy page ${maxBody} ${sizeClass(length)}`,
+      () =>
+        maxBody === 0
+          ? entities.pageOfChecksums(range, limit, { signal })
+          : entities.pageOfChanges(range, limit, { signal, maxBody }),
+      signal,
+    )
+  const places = (): Promise<readonly EntityPageRow[]> =>
+    entities.pageOfChanges(range, limit, { signal, maxBody: 0 })
+  return lastingRows(source, read, places, { signal })
+}
+
+/** Copies rows in batches. While one is written, the bodies of the next one are read, unless they came with the page. */
+async function copyRows(work: MoveWork, rows: readonly Copyable[], target: CopyTarget): Promise<number> {
   let copied = 0
   let writing: Promise<void> = Promise.resolve()
   try {
     for (const batch of batchesOf(rows)) {
-      const copies = await readCopies(work, batch)
+      const copies = await copiesOf(work, batch)
       await writing
       writing = receive(work, copies, target)
-      // Its rejection is thrown by the next `await`, and must not end the process meanwhile.
       writing.catch(() => {})
       copied += copies.length
     }
     await writing
   } finally {
-    // No copy is in flight when the call ends, whatever happens.
     await writing.catch(() => {})
   }
   return copied
-}
-
-function* batchesOf(rows: readonly EntityChecksum[]): Generator<readonly EntityChecksum[]> {
-  let batch: EntityChecksum[] = []
-  let bytes = 0
-  for (const row of rows) {
-    if (batch.length === ROWS_PER_WRITE || (batch.length > 0 && bytes + row.bodyBytes > BYTES_PER_WRITE)) {
-      yield batch
-      batch = []
-      bytes = 0
-    }
-    batch.push(row)
-    bytes += row.bodyBytes
-  }
-  if (batch.length > 0) yield batch
-}
-
-/**
- * Reads the bodies of rows that still have the version of their page. A row is left out only if its replacement is durable, because the
- * copies pass its place:
- * 1. The page has version 1. Version 2 is committed, and visible, but not on disk. Its body is read, and the row is left out.
- * 2. The source crashes, and has version 1 again, before the place that the copies have reached.
- * So versions that were there before and after a flush count as durable, as in `movedOrUndone`.
- */
-async function readCopies(work: MoveWork, batch: readonly EntityChecksum[]): Promise<readonly CopiedRow[]> {
-  const source = sourceOf(work)
-  const { signal } = work
-  const copies: CopiedRow[] = []
-  for (let open = batch; open.length > 0;) {
-    const rows = await readRows(work, open)
-    const others: { readonly page: EntityChecksum; readonly version: number | undefined }[] = []
-    for (const [i, page] of open.entries()) {
-      const row = rows[i]
-      if (row?.version === page.version) copies.push(row as CopiedRow)
-      else others.push({ page, version: row?.version })
-    }
-    if (others.length === 0) break
-    await source.flush({ signal })
-    const now = await source.entities.readVersions(
-      others.map(({ page }) => page.id),
-      { signal },
-    )
-    open = others.filter(({ version }, i) => now[i] !== version).map(({ page }) => page)
-  }
-  return copies
-}
-
-function readRows(
-  work: MoveWork,
-  rows: readonly EntityChecksum[],
-): Promise<readonly (EntityRow | undefined)[]> {
-  const { move, throttle, signal } = work
-  const ids = rows.map(({ id }) => id)
-  return throttle.send(
-    move.from,
-    (found) => `copy read ${sizeClass(found.reduce((bytes, row) => bytes + (row?.body?.length ?? 0), 0))}`,
-    () => sourceOf(work).entities.read(ids, { signal }),
-    signal,
-  )
-}
-
-async function receive(work: MoveWork, copies: readonly CopiedRow[], target: CopyTarget): Promise<void> {
-  if (copies.length === 0) return
-  const { move, throttle, signal } = work
-  const { entities } = targetOf(work)
-  const kind = `receive ${sizeClass(copies.length)}`
-  await throttle.send(
-    move.to,
-    () => kind,
-    () => fenced(() => entities.receive(copies, { ...target, signal })),
-    signal,
-  )
-}
-
-/**
- * Sends a copy. One without an answer becomes `STALE_EPOCH`, and is not sent again under this epoch: it may still arrive, after a later copy
- * of the same entity. `renewTarget` keeps it out.
- */
-export async function fenced<T>(send: () => Promise<T>): Promise<T> {
-  try {
-    return await send()
-  } catch (error) {
-    if (!isLooseleafError(error) || !error.unknownOutcome) throw error
-    throw new LooseleafError('STALE_EPOCH', `${error.message} The copy is sent again under another epoch.`, {
-      shard: error.shard,
-      cause: error,
-    })
-  }
 }

@@ -1,5 +1,5 @@
 import type { CopyTarget } from './attempt.ts'
-import { fenced } from './copy-entities.ts'
+import { fenced } from './write-copies.ts'
 import { pagesOfPending } from './discard.ts'
 import { entitiesIn, targetOf, type MoveWork } from './move-work.ts'
 

@@ -7,11 +7,16 @@ import { changeOwn, hasAttempt, loadOwn, ofOthers, swapOwn, type OwnBuckets } fr
 /**
  * Seals a group of buckets at the source: their writes wait, and reads go on. Resolves with the state of the source, which is the token of
  * the seal, when every write before it has ended. A process that has waited for long takes the seal away again, and then `handOver` with
- * this token changes nothing.
+ * this token changes nothing. One statement if the source still has the state `known`.
  *
  * Without the seal, a write could be committed at the source between the last copy and `handOver`, and the target would not have it.
  */
-export function seal(work: MoveWork, { attempt }: Attempt, group: string): Promise<OwnBuckets> {
+export function seal(
+  work: MoveWork,
+  { attempt }: Attempt,
+  group: string,
+  known?: OwnBuckets,
+): Promise<OwnBuckets> {
   const { context, move, signal } = work
   return changeOwn(
     context,
@@ -23,6 +28,7 @@ export function seal(work: MoveWork, { attempt }: Attempt, group: string): Promi
       return withLeaving(own, { ...leaving, sealed: group })
     },
     { signal },
+    known,
   )
 }
 
@@ -33,8 +39,10 @@ export function seal(work: MoveWork, { attempt }: Attempt, group: string): Promi
  * 2. A writer has waited for a second, takes the seal away, and commits an entity at the source.
  * 3. The mover goes on. Without the token the target would begin without that entity.
  *
- * `end` is a time of writing above that of every entity of the group. Resolves with false if nothing was changed: copy the rest and seal
- * again. After true the group can only go forward, and `beginTarget` is next.
+ * `end` is a time of writing above that of every entity of the group. Resolves with undefined if nothing was changed: copy the rest and seal
+ * again. With the record, which is durable, the group can only go forward, and `beginGroup` is next.
+ *
+ * The epoch follows that of the seal, without another reading of the clock: after a failover that loses both, the clock is past both.
  */
 export async function handOver(
   { context, move, signal }: MoveWork,
@@ -42,7 +50,7 @@ export async function handOver(
   group: string,
   sealed: OwnBuckets,
   end: number,
-): Promise<boolean> {
+): Promise<AwayBuckets | undefined> {
   const { serves } = sealed
   const away: AwayBuckets = { move: move.id, attempt, buckets: group, to: move.to, end }
   const [leaving] = (serves.leaving ?? []).filter((record) => record.move === move.id)
@@ -56,10 +64,11 @@ export async function handOver(
     leaving: records.length === 0 ? undefined : records,
     away: [...(serves.away ?? []), away],
   }
-  if ((await swapOwn(context, move.from, sealed, next, { signal })) !== undefined) return true
+  const timed = { ...sealed, now: sealed.catalog.epoch }
+  if ((await swapOwn(context, move.from, timed, next, { signal })) !== undefined) return away
   // There may have been no answer.
   const found = await changeOwn(context, move.from, () => undefined, { signal })
-  return hasAttempt(found.serves.away, away)
+  return hasAttempt(found.serves.away, away) ? away : undefined
 }
 
 /** Takes the seal of an attempt away, if it is there. A seal that stays costs a writer a second. */

@@ -19,6 +19,8 @@ import { shardAt } from '../shards.ts'
 export interface OwnBuckets {
   readonly catalog: ShardCatalog
   readonly serves: ShardServes
+  /** A reading of the shard's clock for the next change, in microseconds since 1970. Undefined: that change reads the clock itself. */
+  readonly now?: number
 }
 
 /** Changes of one catalog by others in a row after which a step gives up. */
@@ -41,19 +43,36 @@ function ownOf(catalog: ShardCatalog): OwnBuckets {
   return { catalog, serves: serves ?? { owns: layout?.shards[shardNumber]?.buckets ?? '' } }
 }
 
+
+/** Reads a shard's own buckets and its clock ahead of a change, so that the change itself is one statement. */
+export async function loadTimed(
+  context: EngineContext,
+  number: number,
+  options: CallOptions,
+): Promise<OwnBuckets> {
+  const [own, now] = await Promise.all([
+    loadOwn(context, number, options),
+    shardAt(context, number).now(options),
+  ])
+  return { ...own, now }
+}
+
 /**
  * Changes a shard's own buckets by compare-and-swap on its catalog, and tries again after a change by another process. `change` gets the
- * present state, and returns undefined to leave it. Resolves with a durable state: an unchanged one is flushed and read again.
+ * present state, and returns undefined to leave it. The first try goes by `known`, if that is given. Resolves with a durable state: an
+ * unchanged one is flushed and read again.
  */
 export async function changeOwn(
   context: EngineContext,
   number: number,
   change: (own: OwnBuckets) => ShardServes | undefined,
   options: CallOptions,
+  known?: OwnBuckets,
 ): Promise<OwnBuckets> {
   const shard = shardAt(context, number)
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const own = await loadOwn(context, number, options)
+    const first = tries === 0 ? known : undefined
+    const own = first ?? (await loadOwn(context, number, options))
     const serves = change(own)
     if (serves === undefined) {
       // 1. Another process has changed the buckets, which is visible, but not on disk. 2. This one goes on by that change. 3. A crash
@@ -80,12 +99,12 @@ export async function changeOwn(
 export async function swapOwn(
   context: EngineContext,
   number: number,
-  { catalog }: OwnBuckets,
+  { catalog, now }: OwnBuckets,
   serves: ShardServes,
   options: CallOptions,
 ): Promise<OwnBuckets | undefined> {
   try {
-    const changed = await changeServes(shardAt(context, number), catalog, serves, options)
+    const changed = await changeServes(shardAt(context, number), catalog, serves, { ...options, now })
     return changed && ownOf(changed)
   } catch (error) {
     if (isLooseleafError(error) && error.unknownOutcome) return undefined

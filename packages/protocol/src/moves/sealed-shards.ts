@@ -1,9 +1,10 @@
 import type { CallOptions } from '@looseleaf/core'
-import { elapsedBy, untilAborted } from '@looseleaf/core/internal'
+import { backOffMs, elapsedBy, untilAborted } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { breakSeal } from './break-seal.ts'
 
-/** Milliseconds between two looks at the catalog of a shard with sealed buckets. */
+/** Milliseconds between the first two looks at the catalog of a shard with sealed buckets. Later ones are twice as far apart each, up to `LOOK_MS`. */
+const FIRST_LOOK_MS = 1
 const LOOK_MS = 5
 
 /** A call that waits until the catalog of a shard has another epoch. Times are of the clock of `elapsedBy`, in milliseconds. */
@@ -59,18 +60,21 @@ export async function untilUnsealed(
 /** Looks at the catalog of a shard until no call waits for it. */
 async function look(context: EngineContext, shard: number, calls: Set<WaitingCall>): Promise<void> {
   const now = elapsedBy(context.time)
-  for (;;) {
+  for (let looks = 1; ; looks++) {
     const catalog = await context.catalog.reloadShard(shard)
     const epoch = catalog.epochs[shard]
     const impatient: WaitingCall[] = []
+    let nextEnd = Infinity
     for (const call of calls) {
       if (call.epoch !== epoch || now() >= call.endsAt) end(calls, call)
       else if (now() >= call.breaksAt) impatient.push(call)
+      else nextEnd = Math.min(nextEnd, call.breaksAt, call.endsAt)
     }
     if (calls.size === 0) return
     const [first] = impatient
+    const pauseMs = backOffMs(looks, { firstMs: FIRST_LOOK_MS, maxMs: LOOK_MS })
     if (first !== undefined) await breakSeal(context, shard, first.epoch)
-    else await context.time.sleep(LOOK_MS)
+    else await context.time.sleep(Math.min(pauseMs, Math.max(0, nextEnd - now())))
   }
 }
 

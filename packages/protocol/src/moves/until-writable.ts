@@ -9,6 +9,8 @@ import { untilUnsealed } from './sealed-shards.ts'
 const PATIENCE_MS = 1_000
 /** Milliseconds before a call looks again at a bucket that its new shard cannot begin to serve yet. */
 const PAUSE_MS = 50
+/** Milliseconds before each look for which a call leaves it to the mover to begin a bucket. A mover needs one statement for that. */
+const MOVER_PAUSES_MS = [1, 2, 4, 8, 16]
 
 /**
  * Waits once for the bucket of an entity that `isWritable` by this catalog denies. The process's catalog has changed when it resolves, so take
@@ -18,7 +20,8 @@ export type WaitForBucket = (id: Uint8Array, catalog: PlacedCatalog, options: Ca
 
 /**
  * Creates the wait of one write, whose time is counted over all of its buckets and attempts. A sealed bucket is waited for until its shard has
- * another epoch, for one second in all; then its seal is taken away. A bucket that nobody serves begins at its new shard.
+ * another epoch, for one second in all; then its seal is taken away. A bucket that nobody serves is about to be begun by its mover; if it
+ * is not, within some 30 ms, this process begins it at its new shard.
  *
  * The new shard may be served before this process has noticed, so its catalog is read first. It cannot begin if a crash of the old shard has
  * undone the change that gave the bucket up; all catalogs are read then, which tell the owner.
@@ -43,6 +46,10 @@ export function createBucketWait(context: EngineContext, endsAt?: number): WaitF
     const isServed = (catalog: PlacedCatalog): boolean =>
       catalog.placement.shardOfId(id) !== shard || catalog.placement.isServed(id)
     if (isServed(await context.catalog.reloadShard(shard, options))) return
+    for (const pauseMs of MOVER_PAUSES_MS) {
+      await context.time.sleep(Math.max(0, Math.min(pauseMs, end - now())), options.signal)
+      if (isServed(await context.catalog.reloadShard(shard, options))) return
+    }
     await begin(context, shard, options)
     if (isServed(context.catalog.current())) return
     if (isServed(await context.catalog.reload(options))) return

@@ -181,7 +181,9 @@ function copyWindow(guards: MoveGuards, options: MoverOptions): MoveProcess {
         const isFound = row.version !== 0 && isInside && (row.content !== 0 || guards.tombstonesAreCopied)
         Object.assign(local, { page: isFound ? row : undefined, body: undefined, restarts })
         if (isFound) return undefined
-        return { goto: guards.emptyPagesToo && guards.pagesAreOnDisk ? flushSource.label : 'ends the window' }
+        // Under a seal nothing can come back to the page, unless the seal is lost as well: then the commit is refused.
+        const isFlushed = guards.emptyPagesToo && guards.pagesAreOnDisk && !local.isLast
+        return { goto: isFlushed ? flushSource.label : 'ends the window' }
       },
     },
     {
