@@ -68,7 +68,8 @@ export async function changeServes(
   serves: ShardServes,
   { now, ...options }: ChangeOptions = {},
 ): Promise<ShardCatalog | undefined> {
-  const epoch = now === undefined ? await nextEpoch(shard, current, options) : Math.max(current.epoch + 1, now)
+  const epoch =
+    now === undefined ? await nextEpoch(shard, current, options) : Math.max(current.epoch + 1, now)
   const next = { ...current, serves, ...epochsOf(epoch, contentsEpochOf(current)) }
   return (await shard.catalog.change(next, current.epoch, options)) ? next : undefined
 }

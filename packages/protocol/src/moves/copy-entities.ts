@@ -1,9 +1,4 @@
-import {
-  bucketsIn,
-  throwIfAborted,
-  type EntityPageRow,
-  type UpdatedPlace,
-} from '@looseleaf/core/internal'
+import { bucketsIn, throwIfAborted, type EntityPageRow, type UpdatedPlace } from '@looseleaf/core/internal'
 import { isEmptyForGood, lastingRows } from '../lasting-page.ts'
 import { sizeClass } from '../throttle/throttle.ts'
 import type { CopyTarget } from './attempt.ts'

@@ -1,5 +1,10 @@
 import { crc32 } from 'node:zlib'
-import { throwIfAborted, type CopiedRow, type EntityChecksum, type UpdatedPlace } from '@looseleaf/core/internal'
+import {
+  throwIfAborted,
+  type CopiedRow,
+  type EntityChecksum,
+  type UpdatedPlace,
+} from '@looseleaf/core/internal'
 import { lastingRows } from '../lasting-page.ts'
 import { createThrottle } from '../throttle/throttle.ts'
 import type { CopyTarget } from './attempt.ts'
@@ -114,6 +119,9 @@ async function countDifferent(work: MoveWork, copies: readonly CopiedRow[]): Pro
   return copies.filter((copy, i) => !isCopy(checksumOf(copy), found[i])).length
 }
 
-function checksumOf({ version, body }: CopiedRow): Pick<EntityChecksum, 'version' | 'checksum' | 'bodyBytes'> {
+function checksumOf({
+  version,
+  body,
+}: CopiedRow): Pick<EntityChecksum, 'version' | 'checksum' | 'bodyBytes'> {
   return { version, checksum: body === null ? 0 : crc32(body), bodyBytes: body?.length ?? 0 }
 }

@@ -43,7 +43,6 @@ function ownOf(catalog: ShardCatalog): OwnBuckets {
   return { catalog, serves: serves ?? { owns: layout?.shards[shardNumber]?.buckets ?? '' } }
 }
 
-
 /** Reads a shard's own buckets and its clock ahead of a change, so that the change itself is one statement. */
 export async function loadTimed(
   context: EngineContext,
