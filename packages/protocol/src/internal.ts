@@ -69,6 +69,13 @@ export {
   type MoveWork,
   type StoreWork,
 } from './moves/move-work.ts'
-export { announcedIn, bucketsOfMove, loadOwn, loadTimed, ofMove, type OwnBuckets } from './moves/own-buckets.ts'
+export {
+  announcedIn,
+  bucketsOfMove,
+  loadOwn,
+  loadTimed,
+  ofMove,
+  type OwnBuckets,
+} from './moves/own-buckets.ts'
 export { ownerFaults, type OwnerFault } from './moves/owner-faults.ts'
 export { handedOver, undoMove } from './moves/undo.ts'
