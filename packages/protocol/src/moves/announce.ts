@@ -59,7 +59,7 @@ export async function announceMove(
       const { revision, moves = [] } = found
       announced = moves.find((move) => isSame(move, { from, to, buckets }))
       if (announced !== undefined) return undefined
-      requireMovable(found, { from, to, buckets })
+      for (const check of layoutChecks) check(found, { from, to, buckets })
       requireFilled(contents.indexes)
       announced = { id: revision + 1, from, to, buckets, phase: 'both' }
       return { ...contents, layout: { ...found, revision: revision + 1, moves: [...moves, announced] } }
@@ -85,7 +85,7 @@ export async function objectionsTo(
   const found = movableLayout(layout)
   if (found.moves?.some((move) => isSame(move, plan))) return []
   const checks: readonly (() => Promise<void>)[] = [
-    async () => requireMovable(found, plan),
+    ...layoutChecks.map((check) => async () => check(found, plan)),
     async () => requireFilled(indexes),
     () => requireEmptied(context, plan, options),
     () => requireNoConsumers(context, options),
@@ -214,22 +214,32 @@ function isSame(move: LayoutMove, { from, to, buckets }: PlannedMove): boolean {
   return move.from === from && move.to === to && move.buckets === buckets
 }
 
-function requireMovable(layout: StoreLayout, { from, to, buckets }: PlannedMove): void {
-  const { moves = [], shards } = layout
+/** Checks of a plan against the layout. Each throws. */
+const layoutChecks: readonly ((layout: StoreLayout, plan: PlannedMove) => void)[] = [
+  requireUnannounced,
+  requireServing,
+  requireOwned,
+]
+
+function requireUnannounced({ moves = [] }: StoreLayout, { buckets }: PlannedMove): void {
   const other = moves.find((move) => withoutRanges(buckets, move.buckets) !== buckets)
-  if (other !== undefined) {
-    throw new LooseleafError(
-      'CONFLICT',
-      `Some of these buckets are in move ${other.id}, from shard ${other.from} to shard ${other.to}. Wait until it has ended, or undo it.`,
-    )
-  }
+  if (other === undefined) return
+  throw new LooseleafError(
+    'CONFLICT',
+    `Some of these buckets are in move ${other.id}, from shard ${other.from} to shard ${other.to}. Wait until it has ended, or undo it.`,
+  )
+}
+
+function requireServing({ shards }: StoreLayout, { to }: PlannedMove): void {
   const state = shards[to]?.state
   if (state !== undefined) throw badMove(`shard ${to} ${NO_TARGET[state]}`)
+}
+
+function requireOwned({ shards }: StoreLayout, { from, buckets }: PlannedMove): void {
   const owned = shards[from]?.buckets ?? ''
-  if (!rangesInclude(owned, buckets)) {
-    const missing = bucketsIn(withoutRanges(buckets, owned)).length
-    throw badMove(`shard ${from} does not have ${missing} of these buckets`)
-  }
+  if (rangesInclude(owned, buckets)) return
+  const missing = bucketsIn(withoutRanges(buckets, owned)).length
+  throw badMove(`shard ${from} does not have ${missing} of these buckets`)
 }
 
 /**

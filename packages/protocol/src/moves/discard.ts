@@ -3,6 +3,7 @@ import { bucketsIn, type PendingRow } from '@looseleaf/core/internal'
 import { bucketOfRow, tableSpec } from '@looseleaf/index-engine/internal'
 import { chunks } from '../chunks.ts'
 import { shardAt } from '../shards.ts'
+import { sizeClass } from '../throttle/throttle.ts'
 import { pagesByAdded } from './entity-pages.ts'
 import { entitiesIn, movableBuckets, type MoveWork } from './move-work.ts'
 import { pagesOfRows } from '../row-pages.ts'
@@ -29,7 +30,7 @@ export async function discardAt(
   buckets: string,
   epoch: number,
 ): Promise<Discarded> {
-  const { context, signal } = work
+  const { context, throttle, signal } = work
   const { entities } = shardAt(context, number)
   const isIn = entitiesIn(context, buckets)
   let discarded = 0
@@ -40,8 +41,14 @@ export async function discardAt(
       if (isIn(id)) ids.push(id)
       else lastAddedId = addedId
     }
-    for (const some of chunks(ids, ROWS_PER_WRITE))
-      discarded += await entities.discard(some, { epoch, signal })
+    for (const some of chunks(ids, ROWS_PER_WRITE)) {
+      discarded += await throttle.send(
+        number,
+        () => `discard ${sizeClass(some.length)}`,
+        () => entities.discard(some, { epoch, signal }),
+        signal,
+      )
+    }
   }
   const pending = await discardPending({ context, signal }, number, isIn, epoch)
   return { entities: discarded, pending, lastAddedId }
@@ -101,7 +108,12 @@ export async function discardRowsAt(
         const found = rows.filter(({ key, entityId }) => some.has(bucketOfRow(entry, router, key, entityId)))
         for (const chunk of chunks(found, ROWS_PER_WRITE)) {
           const removals = chunk.map(({ key, entityId, version }) => ({ key, entityId, before: version + 1 }))
-          removed += await table.remove(removals, { epoch, signal })
+          removed += await throttle.send(
+            number,
+            () => `remove from ${entry.table} ${sizeClass(removals.length)}`,
+            () => table.remove(removals, { epoch, signal }),
+            signal,
+          )
         }
       }
     } catch (error) {

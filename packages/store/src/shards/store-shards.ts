@@ -6,7 +6,6 @@ import {
   drainShard,
   moveChecked,
   movesIn,
-  planMoves,
   rebalanceShards,
   stopDraining,
   tunedUndoMove,
@@ -14,6 +13,7 @@ import {
 import { optionsOf } from '../call-options.ts'
 import type { StoreCalls } from '../observing/store-calls.ts'
 import { addShard, type AddedShard, type AddShardOptions } from './add-shard.ts'
+import { planShards } from './plan-shards.ts'
 import { listShards, type ListedShard, type ListShardsOptions } from './list-shards.ts'
 import { repairShards, type RepairReport } from './repair-shards.ts'
 
@@ -95,7 +95,7 @@ export function createStoreShards(context: EngineContext, calls: StoreCalls): St
     },
     async plan(request, options = {}) {
       checkOptions('shards.plan', options, optionsOf.call)
-      return calls.pass('shards.plan', () => planMoves(context, request, options))
+      return calls.pass('shards.plan', () => planShards(context, request, options))
     },
     async move(planned, options = {}) {
       checkOptions('shards.move', options, optionsOf.move)
