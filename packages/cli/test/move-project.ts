@@ -24,6 +24,8 @@ export const byName = defineIndex('by_name', { properties: { name: 'string' }, s
 
 /** A store of two SQLite files, whose time leaps over the waits of moves. Commands wait in earnest. */
 export interface MoveProject {
+  /** The folder of the config; the files of the shards are in its folder `data`. */
+  readonly cwd: string
   readonly store: DataStore
   /** Runs a command in this process. */
   run(line: string, options?: RunOptions): Promise<Finished>
@@ -59,6 +61,7 @@ export async function moveProject({ onTestFinished }: TestContext): Promise<Move
   }
 
   return {
+    cwd,
     store,
     run: (line, options) => runInside(line.split(' '), { cwd, ...options }),
     start: (line) => startCommand(line.split(' '), { cwd }),

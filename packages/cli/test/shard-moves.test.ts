@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { BUCKETS, ENTITIES, moveProject } from './move-project.ts'
 
@@ -288,5 +290,31 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
       stdout: 'The shards have about the same bytes already. Nothing was moved.\n',
     })
     await expectAll()
+  })
+
+  test('shard status names the announced moves and the shard that does not answer', async (context) => {
+    const { cwd, store, run } = await moveProject(context)
+    await store.shards.add('shard-2.sqlite')
+    const stop = new AbortController()
+    const plan = { from: 0, to: 2, buckets: BUCKETS }
+    const moving = store.shards.move(plan, { signal: stop.signal, onProgress: () => stop.abort() })
+    await expect(moving).rejects.toMatchObject({ code: 'ABORTED' })
+    const { id } = (await store.shards.moves())[0]!
+    await store.close()
+    for (const end of ['', '-wal', '-shm']) rmSync(join(cwd, 'data', `shard-2.sqlite${end}`), { force: true })
+    const { code, stdout } = await run('shard status')
+    expect(code).toBe(3)
+    expect(stdout).toContain(
+      `Move ${id} of the buckets ${BUCKETS} from shard 0 (shard-0.sqlite) to shard 2 (shard-2.sqlite) is announced.\nThe state of moves is unknown: `,
+    )
+    expect((await run('shard status --json')).json()).toMatchObject({
+      moves: null,
+      announced: [{ id, ...plan, phase: 'both' }],
+      error: { code: 'SHARD_UNAVAILABLE' },
+    })
+    expect(await run('shard status --check')).toMatchObject({ code: 3, stdout: '' })
+    const repair = await run('shard repair')
+    expect(repair.stdout + repair.stderr).toContain('shard-2.sqlite')
+    expect(repair.code).not.toBe(0)
   })
 })

@@ -3,6 +3,7 @@ import { isMoveOver } from '../../moves/move-commands.ts'
 import { endedTexts, MOVE_JSON, moveJson, moveText } from '../../moves/move-view.ts'
 import { shardText, type NamedShard } from '../../moves/shard-names.ts'
 import { addRateOption, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
+import { inCommandWords } from '../../output/command-words.ts'
 import type { Output } from '../../output/output.ts'
 import { printable } from '../../output/text.ts'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
@@ -50,10 +51,16 @@ export const addRepair: AddCommand = (group) => {
       )
       return exitCodes.ok
     }
-    const report = await workOnMoves(invocation, options, (moving) => store.shards.repair(moving))
-    const { moves, ...rest } = report
-    output.result({ moves: moves.map(moveJson), ...rest }, () => repairText(output, shards, report))
-    return report.problems.length === 0 ? exitCodes.ok : exitCodes.found
+    const {
+      moves,
+      problems: found,
+      ...rest
+    } = await workOnMoves(invocation, options, (moving) => store.shards.repair(moving))
+    const problems = found.map(inCommandWords)
+    output.result({ moves: moves.map(moveJson), ...rest, problems }, () =>
+      repairText(output, shards, { moves, ...rest, problems }),
+    )
+    return problems.length === 0 ? exitCodes.ok : exitCodes.found
   })
 }
 

@@ -1,10 +1,15 @@
+import { isLooseleafError } from '@looseleaf/core'
+import { isOutage, type LayoutMove } from '@looseleaf/core/internal'
 import { findingsJson, findingsText } from '../../health/findings-text.ts'
 import { moveRules } from '../../health/move-rules.ts'
 import { findingsBy } from '../../health/rules.ts'
 import { isMoveOver } from '../../moves/move-commands.ts'
 import { endedText, MOVE_JSON, moveJson, moveText } from '../../moves/move-view.ts'
+import { shardText, type NamedShard } from '../../moves/shard-names.ts'
+import { printable } from '../../output/text.ts'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
-import { exitCodes } from '../../running/exit-codes.ts'
+import { errorOfShard } from '../../running/error-of-shard.ts'
+import { exitCodeOf, exitCodes } from '../../running/exit-codes.ts'
 
 interface StatusOptions {
   readonly check?: boolean
@@ -18,10 +23,13 @@ when their buckets are handed over.
 
 Findings are moves and drainings that no process works on, and shards that have
 not joined in full. \`looseleaf status --check\` has them too. With --check, only
-findings are printed, and the exit code is 1 if there are any.
+findings are printed, and the exit code is 1 if there are any. While a shard does
+not answer, only the announcements of moves are known, and the exit code is 3.
 
 JSON: { "moves": [M], "findings": [finding] }, with M:
 ${MOVE_JSON}
+While a shard does not answer: { "moves": null, "announced": [{ "id", "from",
+  "to", "buckets", "phase" }], "error": { "code", "message" } }
 With --check: { "ok", "findings": [finding] }, as \`status --check\` prints them.`
 
 export const addShardStatus: AddCommand = (group) => {
@@ -38,7 +46,19 @@ export const addShardStatus: AddCommand = (group) => {
     .does(async ({ output, signal, openStore }, { check }: StatusOptions) => {
       const store = await openStore()
       const shards = await store.shards.list({ signal })
-      const moves = await store.shards.moves({ signal })
+      const moves = await store.shards.moves({ signal }).catch(errorOfShard)
+      if (isLooseleafError(moves)) {
+        if (check === true || !isOutage(moves)) throw moves
+        const announced = store.context.catalog.current().layout?.moves ?? []
+        const error = { code: moves.code, message: moves.message }
+        output.result({ moves: null, announced, error }, () =>
+          [
+            ...announced.map((move) => unknownText(shards, move)),
+            `The state of moves is unknown: ${printable(moves.message)}`,
+          ].join('\n'),
+        )
+        return exitCodeOf[moves.code]
+      }
       const findings = findingsBy(moveRules, { shards, moves })
       const lines = findingsText(output, findings)
       if (check === true) {
@@ -61,4 +81,8 @@ export const addShardStatus: AddCommand = (group) => {
       })
       return exitCodes.ok
     })
+}
+
+function unknownText(shards: readonly NamedShard[], { id, from, to, buckets }: LayoutMove): string {
+  return `Move ${id} of the buckets ${buckets} from shard ${shardText(shards, from)} to shard ${shardText(shards, to)} is announced.`
 }
