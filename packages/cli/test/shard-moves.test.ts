@@ -55,6 +55,13 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
         seals: { groups: 0, p50: null, p99: null, worst: null },
       },
     ])
+    const status = await run('status')
+    expect(status.stdout).toMatch(
+      RegExp(
+        `\\nMove ${id} of 1,024 buckets from shard 0 to shard 1: checking, \\d+%\\.\\nSee: looseleaf shard status\\n`,
+      ),
+    )
+    expect((await run('status --json')).json()).toMatchObject({ moves: [{ id, state: 'checking' }] })
     const dry = await run('shard repair --dry-run')
     expect(dry.stdout).toContain(`Move ${id}: checking`)
     expect(dry.stdout).toMatch(/Nothing was changed\.\n$/)

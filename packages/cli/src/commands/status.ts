@@ -82,7 +82,7 @@ JSON:
         "lastRoundAt" | null, "lagMs" | null, "isFallingBehind",
         "pending": { "rows", "more", "oldestAt" | null } | null }] } | null,
     "replicas": [{ "name", "primary", "behindMs" | null, "exclusionReason" | null }],
-    "consumers": as in consumer list,
+    "consumers": as in consumer list, "moves": as in shard status,
     "failures": [{ "process", "at", "isOver", "periodMs", "calls",
       "failures": [{ "code", "shard" | null, "count", "lastAt", "message" }] }],
     "findings": [finding] }

@@ -38,6 +38,12 @@ export function moveJson(report: MoveReport): object {
   }
 }
 
+/** Returns one line for people. */
+export function moveLine(report: MoveReport): string {
+  const { id, from, to, state, bucketCount } = report
+  return `Move ${id} of ${counted(bucketCount, 'bucket')} from shard ${from} to shard ${to}: ${state}${shareText(report)}.`
+}
+
 /** Returns one block of lines for people. */
 export function moveText({ colors }: Output, shards: readonly NamedShard[], report: MoveReport): string {
   const { id, from, to, buckets, bucketCount, handedOver, state, holder, next, counts } = report

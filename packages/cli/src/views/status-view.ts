@@ -2,9 +2,10 @@ import type { ConsumerReport } from '@looseleaf/changes'
 import { grouped, durationText, platformTime } from '@looseleaf/core/internal'
 import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
 import type { PartReport, PendingReport, ShardReport } from '@looseleaf/cleaner/internal'
-import type { StoreStatus } from '@looseleaf/store'
+import type { MoveReport, StoreStatus } from '@looseleaf/store'
 import type { FailureReport, ReplicaReport, ShardProbe } from '@looseleaf/store/internal'
 import { consumersJson, consumersText } from './consumers-view.ts'
+import { moveJson, moveLine } from '../moves/move-view.ts'
 import type { Finding } from '../health/facts.ts'
 import { findingsText, gradeText } from '../health/findings-text.ts'
 import { gradeOf } from '../health/rules.ts'
@@ -23,11 +24,13 @@ export interface StatusView {
   readonly replicas: readonly ReplicaReport[]
   readonly probes: readonly ShardProbe[]
   readonly failures: readonly FailureReport[]
+  /** Empty if they could not be read. */
+  readonly moves: readonly MoveReport[]
   readonly findings: readonly Finding[]
 }
 
 export function statusJson(view: StatusView): unknown {
-  const { status, report, consumers, replicas, probes, failures, findings } = view
+  const { status, report, consumers, replicas, probes, failures, moves, findings } = view
   return {
     grade: gradeOf(findings),
     storeId: status.storeId,
@@ -62,6 +65,7 @@ export function statusJson(view: StatusView): unknown {
       exclusionReason,
     })),
     consumers: consumersJson(consumers),
+    moves: moves.map(moveJson),
     failures: failures.map(({ failures: failuresOfProcess, ...note }) => ({
       ...note,
       failures: failuresOfProcess.map(({ shard = null, lastAt, ...failure }) => ({
@@ -107,7 +111,7 @@ function cleanerJson(report: CleanerReport): unknown {
 
 export function statusText(
   output: Output,
-  { status, report, consumers, replicas, probes, failures, findings }: StatusView,
+  { status, report, consumers, replicas, probes, failures, moves, findings }: StatusView,
 ): string {
   const { colors } = output
   const number = (value: number | undefined): string => (value === undefined ? '?' : grouped(value))
@@ -146,6 +150,7 @@ export function statusText(
     ...indexLines(output, status, report),
     ...(report === undefined ? [] : cleanerText(output, report)),
     ...(consumers.length === 0 ? [] : ['', consumersText(output, consumers) ?? '']),
+    ...(moves.length === 0 ? [] : ['', ...moves.map(moveLine), 'See: looseleaf shard status']),
     ...failuresText(output, failures),
     ...(errors.length + warnings.length + findingLines.length === 0
       ? []
