@@ -5,8 +5,107 @@ import { BUCKETS, ENTITIES, moveProject } from './move-project.ts'
 
 const MOVE = `shard move --from 0 --to 1 --buckets ${BUCKETS}`
 
-// A command waits some ten seconds for the other processes of the store, so the tests run side by side.
+// A command waits some ten seconds for the other processes of the store, so the tests run side by side, the longest first.
 describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
+  test('a shard that was added gets its share by shard rebalance', async (context) => {
+    const { run, expectAll } = await moveProject(context)
+    expect(await run('shard add shard-2.sqlite')).toMatchObject({ code: 0 })
+    const { code, stdout } = await run('shard rebalance')
+    expect(code).toBe(0)
+    expect(stdout.match(/^Move \d+ is done: shard 2 \(shard-2.sqlite\) has /gm)).toHaveLength(2)
+    const list = (await run('shard list --sizes --json')).json<readonly { size: { entities: number } }[]>()
+    for (const { size } of list) expect(size.entities).toBeGreaterThan(ENTITIES / 5)
+    expect(await run('shard rebalance')).toMatchObject({
+      code: 0,
+      stdout: 'The shards have about the same bytes already. Nothing was moved.\n',
+    })
+    await expectAll()
+  })
+
+  test('shard repair ends the move of a command that was killed', async (context) => {
+    const { start, run, moveIn, openMove, endLease, expectAll } = await moveProject(context)
+    const { child, finished } = start(`${MOVE} --rows-per-second 100`)
+    const { id, holder } = await moveIn('copying')
+    expect(holder!.worker).toMatch(RegExp(`:${child.pid}$`))
+    child.kill('SIGKILL')
+    expect(await finished).toMatchObject({ signal: 'SIGKILL' })
+    await endLease(id)
+    expect((await run('shard status --check')).stdout).toContain(`move ${id}: is copying`)
+    const { code, stdout } = await run('shard repair')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(RegExp(`^Move ${id} is done: `))
+    expect(await openMove()).toBeUndefined()
+    await expectAll()
+  })
+
+  test('Ctrl-C during shard move names both commands, and the same command goes on to the end', async (context) => {
+    const { run, moveIn, openMove, expectAll } = await moveProject(context)
+    const stop = new AbortController()
+    const stopped = run(`${MOVE} --rows-per-second 100`, { stop: stop.signal })
+    const { id } = await moveIn('copying')
+    stop.abort()
+    expect(await stopped).toMatchObject({
+      code: 130,
+      stdout: '',
+      stderr: `Move ${id} is copying, and its progress is saved. Go on: looseleaf shard repair. Go back: looseleaf shard undo ${id}.\nStopped.\n`,
+    })
+    const { code, stdout } = await run(MOVE)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      RegExp(
+        `^Move ${id} is done: shard 1 \\(shard-1.sqlite\\) has 1,024 buckets of shard 0 \\(shard-0.sqlite\\)\\. ` +
+          'Copied: \\d+ entities, \\d+ index rows, 0 claims\\. Compared: \\d+ rows, all the same\\. ' +
+          'Sealed: \\d+ groups, [\\d.]+ ms \\(p50\\), [\\d.]+ ms \\(p99\\), [\\d.]+ ms \\(longest\\)\\.\n$',
+      ),
+    )
+    expect(await openMove()).toBeUndefined()
+    const listed = (await run('shard list --json')).json<readonly { readonly buckets: number }[]>()
+    expect(listed.map(({ buckets }) => buckets)).toEqual([1_024, 3_072])
+    await expectAll()
+  })
+
+  test('shard drain empties a shard, which takes buckets again after stop-draining', async (context) => {
+    const { run, expectAll } = await moveProject(context)
+    const drained = await run('shard drain 1')
+    expect(drained.code).toBe(0)
+    expect(drained.stdout).toMatch(
+      /^Move 2 is done: shard 0 \(shard-0.sqlite\) has 2,048 buckets of shard 1 \(shard-1.sqlite\)\./,
+    )
+    expect(drained.stdout).toContain(
+      '\nShard 1 (shard-1.sqlite) has no buckets. Take it out of the store with: looseleaf shard remove 1\n',
+    )
+    const list = await run('shard list --sizes')
+    expect(list.stdout).toMatch(/\n0 +shard-0.sqlite +serving +4096 +300 +0 +300 +[\d.]+ kB/)
+    expect(list.stdout).toMatch(/\n1 +shard-1.sqlite +draining +0 +0 +0 +0 +0 bytes/)
+    expect((await run('shard move --from 0 --to 1 --count 5')).stderr).toContain('draining')
+    expect(await run('shard stop-draining 1')).toMatchObject({
+      code: 0,
+      stdout: 'Shard 1 (shard-1.sqlite) keeps 0 buckets, and takes others again.\n',
+    })
+    expect((await run('shard list')).stdout).not.toContain('draining')
+    await expectAll()
+  })
+
+  test('shard undo takes a stopped move back, after it has waited for the process that has the move', async (context) => {
+    const { run, stoppedMove, openMove, expectAll, store } = await moveProject(context)
+    const id = await stoppedMove('checking')
+    expect(await run(`shard undo ${id} --dry-run`)).toMatchObject({
+      code: 0,
+      stdout: `Move ${id} can be undone: shard 0 (shard-0.sqlite) would keep 1,024 buckets. Nothing was changed.\n`,
+    })
+    // Longer than several looks at the lease, which are half a second apart.
+    await store.context.driver.shards[1]!.tasks.claim(`move/${id}`, 'another process', 1_700)
+    const { code, stdout, stderr } = await run(`shard undo ${id}`)
+    expect(code).toBe(0)
+    expect(stderr.split('This command waits until it ends, and takes over')).toHaveLength(2)
+    expect(stderr).toMatch(RegExp(`^Move ${id}: \\S+:\\d+ has worked on it since `))
+    expect(stdout).toMatch(
+      RegExp(`^Move ${id} is undone: shard 0 \\(shard-0.sqlite\\) keeps 1,024 buckets, and \\d+ rows`),
+    )
+    expect(await openMove()).toBeUndefined()
+    await expectAll()
+  })
+
   test('shard status says in one line that no move is under way', async (context) => {
     const { run } = await moveProject(context)
     expect(await run('shard status')).toMatchObject({ code: 0, stdout: 'No move is under way.\n' })
@@ -105,68 +204,6 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
     expect((await run('shard undo x')).stderr).toContain(`Moves under way: ${id}.`)
   })
 
-  test('shard undo takes a stopped move back, after it has waited for the process that has the move', async (context) => {
-    const { run, stoppedMove, openMove, expectAll, store } = await moveProject(context)
-    const id = await stoppedMove('checking')
-    expect(await run(`shard undo ${id} --dry-run`)).toMatchObject({
-      code: 0,
-      stdout: `Move ${id} can be undone: shard 0 (shard-0.sqlite) would keep 1,024 buckets. Nothing was changed.\n`,
-    })
-    // Longer than several looks at the lease, which are half a second apart.
-    await store.context.driver.shards[1]!.tasks.claim(`move/${id}`, 'another process', 1_700)
-    const { code, stdout, stderr } = await run(`shard undo ${id}`)
-    expect(code).toBe(0)
-    expect(stderr.split('This command waits until it ends, and takes over')).toHaveLength(2)
-    expect(stderr).toMatch(RegExp(`^Move ${id}: \\S+:\\d+ has worked on it since `))
-    expect(stdout).toMatch(
-      RegExp(`^Move ${id} is undone: shard 0 \\(shard-0.sqlite\\) keeps 1,024 buckets, and \\d+ rows`),
-    )
-    expect(await openMove()).toBeUndefined()
-    await expectAll()
-  })
-
-  test('Ctrl-C during shard move names both commands, and the same command goes on to the end', async (context) => {
-    const { run, moveIn, openMove, expectAll } = await moveProject(context)
-    const stop = new AbortController()
-    const stopped = run(`${MOVE} --rows-per-second 100`, { stop: stop.signal })
-    const { id } = await moveIn('copying')
-    stop.abort()
-    expect(await stopped).toMatchObject({
-      code: 130,
-      stdout: '',
-      stderr: `Move ${id} is copying, and its progress is saved. Go on: looseleaf shard repair. Go back: looseleaf shard undo ${id}.\nStopped.\n`,
-    })
-    const { code, stdout } = await run(MOVE)
-    expect(code).toBe(0)
-    expect(stdout).toMatch(
-      RegExp(
-        `^Move ${id} is done: shard 1 \\(shard-1.sqlite\\) has 1,024 buckets of shard 0 \\(shard-0.sqlite\\)\\. ` +
-          'Copied: \\d+ entities, \\d+ index rows, 0 claims\\. Compared: \\d+ rows, all the same\\. ' +
-          'Sealed: \\d+ groups, [\\d.]+ ms \\(p50\\), [\\d.]+ ms \\(p99\\), [\\d.]+ ms \\(longest\\)\\.\n$',
-      ),
-    )
-    expect(await openMove()).toBeUndefined()
-    const listed = (await run('shard list --json')).json<readonly { readonly buckets: number }[]>()
-    expect(listed.map(({ buckets }) => buckets)).toEqual([1_024, 3_072])
-    await expectAll()
-  })
-
-  test('shard repair ends the move of a command that was killed', async (context) => {
-    const { start, run, moveIn, openMove, endLease, expectAll } = await moveProject(context)
-    const { child, finished } = start(`${MOVE} --rows-per-second 100`)
-    const { id, holder } = await moveIn('copying')
-    expect(holder!.worker).toMatch(RegExp(`:${child.pid}$`))
-    child.kill('SIGKILL')
-    expect(await finished).toMatchObject({ signal: 'SIGKILL' })
-    await endLease(id)
-    expect((await run('shard status --check')).stdout).toContain(`move ${id}: is copying`)
-    const { code, stdout } = await run('shard repair')
-    expect(code).toBe(0)
-    expect(stdout).toMatch(RegExp(`^Move ${id} is done: `))
-    expect(await openMove()).toBeUndefined()
-    await expectAll()
-  })
-
   test('shard move takes the last buckets of --count, and asks for buckets without a choice', async (context) => {
     const { run, openMove } = await moveProject(context)
     const none = await run('shard move --from 0 --to shard-1.sqlite')
@@ -241,28 +278,6 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
     expect(stdout).toMatch(/Nothing was changed\.\n$/)
   })
 
-  test('shard drain empties a shard, which takes buckets again after stop-draining', async (context) => {
-    const { run, expectAll } = await moveProject(context)
-    const drained = await run('shard drain 1')
-    expect(drained.code).toBe(0)
-    expect(drained.stdout).toMatch(
-      /^Move 2 is done: shard 0 \(shard-0.sqlite\) has 2,048 buckets of shard 1 \(shard-1.sqlite\)\./,
-    )
-    expect(drained.stdout).toContain(
-      '\nShard 1 (shard-1.sqlite) has no buckets. Take it out of the store with: looseleaf shard remove 1\n',
-    )
-    const list = await run('shard list --sizes')
-    expect(list.stdout).toMatch(/\n0 +shard-0.sqlite +serving +4096 +300 +0 +300 +[\d.]+ kB/)
-    expect(list.stdout).toMatch(/\n1 +shard-1.sqlite +draining +0 +0 +0 +0 +0 bytes/)
-    expect((await run('shard move --from 0 --to 1 --count 5')).stderr).toContain('draining')
-    expect(await run('shard stop-draining 1')).toMatchObject({
-      code: 0,
-      stdout: 'Shard 1 (shard-1.sqlite) keeps 0 buckets, and takes others again.\n',
-    })
-    expect((await run('shard list')).stdout).not.toContain('draining')
-    await expectAll()
-  })
-
   test('a draining that was stopped is a finding until it goes on or is given up', async (context) => {
     const { store, run } = await moveProject(context)
     const stop = new AbortController()
@@ -282,21 +297,6 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
     )
     await run('shard stop-draining 1')
     expect(await run('shard status --check')).toMatchObject({ code: 0 })
-  })
-
-  test('a shard that was added gets its share by shard rebalance', async (context) => {
-    const { run, expectAll } = await moveProject(context)
-    expect(await run('shard add shard-2.sqlite')).toMatchObject({ code: 0 })
-    const { code, stdout } = await run('shard rebalance')
-    expect(code).toBe(0)
-    expect(stdout.match(/^Move \d+ is done: shard 2 \(shard-2.sqlite\) has /gm)).toHaveLength(2)
-    const list = (await run('shard list --sizes --json')).json<readonly { size: { entities: number } }[]>()
-    for (const { size } of list) expect(size.entities).toBeGreaterThan(ENTITIES / 5)
-    expect(await run('shard rebalance')).toMatchObject({
-      code: 0,
-      stdout: 'The shards have about the same bytes already. Nothing was moved.\n',
-    })
-    await expectAll()
   })
 
   test('shard status names the announced moves and the shard that does not answer', async (context) => {
