@@ -22,7 +22,7 @@ export { movedEntities, movedOrUndone, type SeenEntity, type VersionsOptions } f
 export { beforeAsking } from './owners/before-asking.ts'
 export { catalogAfter } from './owners/catalog-after.ts'
 export { readAtOwners, type AnswersAt } from './owners/read-at-owners.ts'
-export { walkOwned, watchOwned, type OwnedWatch } from './owners/walk-owned.ts'
+export { placeBefore, walkOwned, watchOwned, type OwnedWatch } from './owners/walk-owned.ts'
 export { openedTo } from './opened-connections.ts'
 export { catchUp, requireUnpurged, type FollowedPlace } from './purged.ts'
 export {

@@ -8,7 +8,7 @@ import {
 } from '@looseleaf/index-engine/internal'
 import { cleanEntries, type CleanOptions, type SharedByWork } from '../clean/clean-index.ts'
 import { loadRuns } from '../clean/run-record.ts'
-import { cleanableIndexes, hasMoves, isHalted } from '../pass/index-target.ts'
+import { cleanableIndexes, isHalted } from '../pass/index-target.ts'
 import type { Tuned } from '../pass/tuning.ts'
 import { hasBegunSince } from '../tampering/swept-since.ts'
 
@@ -138,9 +138,7 @@ export function createIndexKeeper(
         ({ table }) => !busy.has(table) && (failed.get(table)?.retryAt ?? -Infinity) <= elapsed(),
       )
       // All fillings share one read of the entities, and so do all sweeps.
-      const building = hasMoves(context)
-        ? []
-        : free.filter((entry) => entry.state === 'building' && !isHalted(entry))
+      const building = free.filter((entry) => entry.state === 'building' && !isHalted(entry))
       const claims = building.filter(({ unique }) => unique)
       const dueClaims = await due(claims, Math.min(options.sweepEveryMs, UNRESOLVED_MS), call)
       start([...building.filter(({ unique }) => !unique), ...dueClaims], { isFill: true, restart: false })

@@ -1,4 +1,5 @@
 import type { EntityRow } from '@looseleaf/core/internal'
+import { shardOfRow } from '@looseleaf/index-engine/internal'
 import { derivedBatches } from '../look/derive-entity.ts'
 import { inspect, type MissingRow } from '../look/inspect.ts'
 import { recheck } from '../look/recheck.ts'
@@ -14,7 +15,8 @@ export interface MissingCounts {
 }
 
 /**
- * Checks one page of entities: adds missing rows, and returns their confirmed number by index. Rows of an entity that is written at every
+ * Checks one page of entities: adds rows that are missing where they are read, and returns their confirmed number by index. On the other shard of
+ * a move, rows are missing until its mover has copied them. Rows of an entity that is written at every
  * look count as missing too, so that the check repeats. Claims of another entity are counted separately, because repeating the check would
  * not help.
  */
@@ -27,7 +29,8 @@ export async function checkEntityPage(
   const counts = new Map<IndexTarget, MissingCounts>()
   const living = rows.filter(({ body }) => body !== null)
   for await (const entities of derivedBatches(pass, targets, living)) {
-    const { missing } = await inspect(pass, targets, entities, { everywhere: false })
+    const found = await inspect(pass, targets, entities, { everywhere: false })
+    const missing = found.missing.filter((row) => isRead(pass, row))
     await Promise.all(
       Array.from(
         Map.groupBy(missing, ({ target }) => target),
@@ -56,8 +59,14 @@ function addMissing(
       direction: 'missing',
       settleMs,
     })
-    const ids = [...found.missing.map(({ entity }) => entity.id), ...found.unsettled]
+    const confirmed = found.missing.filter((row) => isRead(silentPass, row))
+    const ids = [...confirmed.map(({ entity }) => entity.id), ...found.unsettled]
     const { duplicates } = await reconcile(silentPass, [target], ids)
-    return { missing: Math.max(0, found.missing.length + found.unsettled.length - duplicates), duplicates }
+    return { missing: Math.max(0, confirmed.length + found.unsettled.length - duplicates), duplicates }
   })
+}
+
+/** Tells whether queries and writers rely on the row where it is missing. */
+function isRead({ context }: RepairPass, { entity, target: { entry }, row }: MissingRow): boolean {
+  return shardOfRow(entry, context.catalog.current().placement, row.key, entity.id) === row.shard
 }

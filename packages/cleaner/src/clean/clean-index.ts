@@ -18,7 +18,6 @@ import { checkNames } from '../pass/check-names.ts'
 import {
   indexesNamed,
   indexTarget,
-  hasMoves,
   isHalted,
   type IndexName,
   type IndexTarget,
@@ -143,13 +142,6 @@ export async function cleanEntries(
   shared: SharedByWork = {},
 ): Promise<CleanResult> {
   const active = entries.filter((entry) => !isHalted(entry))
-  const filled = active.find(({ state }) => state === 'building')
-  if (filled !== undefined && hasMoves(context)) {
-    throw new LooseleafError(
-      'CONFLICT',
-      `Index ${filled.name} cannot be filled while buckets move between shards. Fill it when the move has ended.`,
-    )
-  }
   const work = (): Promise<CleanResult> =>
     cleanActive(context, entries, active, options, shared).catch(async (error: unknown) => {
       throw await explainMissingTable(context, active, error, { signal: options.signal })

@@ -1,9 +1,12 @@
+import { bucketsIn, withoutRanges } from '@looseleaf/core/internal'
+import { beginTarget, placeBefore } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import type { IndexTarget } from '../pass/index-target.ts'
 import { untilOneFails } from '../tools/until-one-fails.ts'
 import { runOf, type CleanJob } from './clean-job.ts'
-import { claimParts, loadParts } from './part-lease.ts'
-import { isPast, phasesUpTo, type Phase } from './part.ts'
+import { claimParts, loadParts, type PartLease } from './part-lease.ts'
+import { isPast, phasesUpTo, reopenPhase, type Phase } from './part.ts'
+import { byArrival, unreadBuckets, type EntityPhase } from './read-buckets.ts'
 import { loadRuns } from './run-record.ts'
 import { scanEntities, scanRows } from './shard-scans.ts'
 
@@ -21,7 +24,7 @@ export async function completePhase(
   for (;;) {
     await job.halts.refresh({ signal })
     const active = targets.filter((target) => !job.halts.has(target))
-    const open = await openParts(job, active, phase, signal)
+    const { open, unread } = await openParts(job, active, phase, signal)
     if (open.size === 0) return
     let hasWorked = false
     await untilOneFails(
@@ -30,7 +33,7 @@ export async function completePhase(
         ([shard, openTargets]) =>
           (either) =>
             limit(async () => {
-              if (await workOnShard(job, phase, shard, openTargets, either)) hasWorked = true
+              if (await workOnShard(job, phase, shard, openTargets, unread, either)) hasWorked = true
             }),
       ),
     )
@@ -41,20 +44,23 @@ export async function completePhase(
 }
 
 /**
- * Claims the free parts of a shard, and completes a phase for them: this one, or an earlier one if a failover set a part back. Saves and
- * releases the parts at the end, also after an error. Returns false if there was no work.
+ * Claims the free parts of a shard, and completes a phase for them: this one, or an earlier one if a failover set a part back. A part that has
+ * completed the phase reads the unread buckets that the shard owns by now. Saves and releases the parts at the end, also after an error.
+ * Returns false if there was no work.
  */
 async function workOnShard(
   job: CleanJob,
   upTo: Phase,
   shard: number,
   targets: readonly IndexTarget[],
+  unread: ReadonlyMap<IndexTarget, string>,
   signal: AbortSignal,
 ): Promise<boolean> {
   const runs = new Map(targets.map((target) => [target, runOf(job, target).run]))
   const parts = await claimParts(job.context, runs, shard, job.lease, { signal })
   const { leases } = parts
   try {
+    if (upTo !== 'dangling' && unread.size > 0) await reopenParts(job, upTo, shard, leases, unread, signal)
     // Another worker may have completed the phase before the claim.
     const phase = phasesUpTo(upTo).find((candidate) => leases.some(({ part }) => part.phase === candidate))
     if (phase === undefined) return false
@@ -68,13 +74,49 @@ async function workOnShard(
   }
 }
 
-/** Returns the shards where this phase is not complete, with their indexes. Skips runs that another worker has ended. */
+/**
+ * Returns the parts of a shard to a phase over entities that they have completed, if the shard owns buckets that no part has read. They read
+ * these from the place of their arrival on. Lets the shard begin to serve buckets that were handed over to it, in case their mover has died.
+ */
+async function reopenParts(
+  { context }: CleanJob,
+  phase: EntityPhase,
+  shard: number,
+  leases: readonly PartLease[],
+  unread: ReadonlyMap<IndexTarget, string>,
+  signal: AbortSignal,
+): Promise<void> {
+  await beginTarget(context, shard, { signal })
+  const catalog = await context.catalog.reloadShard(shard, { signal })
+  const served = catalog.placement.servedOn(shard)
+  for (const { target, part } of leases) {
+    if (!isPast(part, phase)) continue
+    const due = new Set(bucketsIn(withoutRanges(unread.get(target) ?? '', part.read[phase])))
+    const reading = [...served].filter(([bucket]) => due.has(bucket))
+    if (reading.length === 0) continue
+    const addedId = placeBefore(
+      catalog,
+      shard,
+      reading.map(([bucket]) => bucket),
+    )
+    reopenPhase(part, phase, { reading: byArrival(reading), addedId })
+  }
+}
+
+interface OpenParts {
+  /** The shards where this phase is not complete, with their indexes. */
+  readonly open: ReadonlyMap<number, readonly IndexTarget[]>
+  /** Buckets that no part of the index has read, although all parts have completed the phase. */
+  readonly unread: ReadonlyMap<IndexTarget, string>
+}
+
+/** Finds the parts where this phase is not complete, and the owners of unread buckets. Skips runs that another worker has ended. */
 async function openParts(
   job: CleanJob,
   targets: readonly IndexTarget[],
   phase: Phase,
   signal: AbortSignal | undefined,
-): Promise<Map<number, IndexTarget[]>> {
+): Promise<OpenParts> {
   const { context } = job
   const tables = targets.map(({ entry }) => entry.table)
   const records = await loadRuns(context, tables, { signal })
@@ -82,17 +124,32 @@ async function openParts(
     const record = records.get(target.entry.table)
     return record?.run === runOf(job, target).run && record.state === 'running'
   })
-  const open = new Map<number, IndexTarget[]>()
-  await Promise.all(
-    context.driver.shards.map(async (_, shard) => {
-      const names = running.map(({ entry }) => entry.table)
-      const parts = await loadParts(context, names, shard, { signal })
-      const incomplete = running.filter((target) => {
-        const part = parts.get(target.entry.table)
-        return part?.run !== runOf(job, target).run || !isPast(part, phase)
-      })
-      if (incomplete.length > 0) open.set(shard, incomplete)
-    }),
+  const names = running.map(({ entry }) => entry.table)
+  const loaded = await Promise.all(
+    context.driver.shards.map((_, shard) => loadParts(context, names, shard, { signal })),
   )
-  return open
+  const open = new Map<number, IndexTarget[]>()
+  const add = (shard: number, target: IndexTarget): void =>
+    void open.set(shard, [...(open.get(shard) ?? []), target])
+  const unread = new Map<IndexTarget, string>()
+  for (const target of running) {
+    const { run } = runOf(job, target)
+    const parts = loaded.map((onShard) => onShard.get(target.entry.table))
+    const past = parts.filter((part) => part !== undefined && part.run === run && isPast(part, phase))
+    for (const [shard, part] of parts.entries()) if (!past.includes(part)) add(shard, target)
+    if (past.length < parts.length || phase === 'dangling') continue
+    const buckets = unreadBuckets(
+      context,
+      past.filter((part) => part !== undefined),
+      phase,
+    )
+    if (buckets !== '') unread.set(target, buckets)
+  }
+  if (unread.size > 0) {
+    const { shardOfBucket = [] } = (await context.catalog.reload({ signal })).placement
+    for (const [target, buckets] of unread)
+      for (const shard of new Set(bucketsIn(buckets).map((bucket) => shardOfBucket[bucket] as number)))
+        add(shard, target)
+  }
+  return { open, unread }
 }

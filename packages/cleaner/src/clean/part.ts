@@ -1,6 +1,7 @@
 import { countsIn, parseObject, textIn } from '@looseleaf/core/internal'
 import { emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 import { paceFrom, type Pace } from './pace.ts'
+import { byArrivalFrom, readFrom, type BucketsByArrival, type EntityPhase } from './read-buckets.ts'
 
 export const phases = ['entities', 'dangling', 'check'] as const
 export type Phase = (typeof phases)[number]
@@ -11,6 +12,13 @@ export interface Part {
   phase: Phase | 'done'
   /** Last `addedId` done, in a phase over entities. */
   addedId: number
+  /**
+   * The buckets that the present pass over entities reads, as long as the shard keeps them. Undefined before a pass, which begins with all
+   * buckets of the shard.
+   */
+  reading: BucketsByArrival | undefined
+  /** Ranges of the buckets that passes over entities have read whole, by phase. */
+  read: Record<EntityPhase, string>
   /** Last row done, as text, in the phase over rows. */
   place: string
   /** Entities or rows done in this phase. */
@@ -35,6 +43,8 @@ export function freshPart(run: string): Part {
   return {
     run,
     phase: 'entities',
+    reading: undefined,
+    read: { entities: '', check: '' },
     place: '',
     ...countsIn({}, countNames),
     tally: emptyTally(),
@@ -45,7 +55,18 @@ export function freshPart(run: string): Part {
 /** Moves a part to the start of a phase. */
 export function enterPhase(part: Part, phase: Part['phase']): void {
   const duplicates = phase === 'done' ? part.duplicates : 0
-  Object.assign(part, countsIn({}, countNames), { phase, place: '', duplicates })
+  Object.assign(part, countsIn({}, countNames), { phase, reading: undefined, place: '', duplicates })
+}
+
+/** Returns a part to a phase that it has completed, to read more buckets, from this place on. */
+export function reopenPhase(
+  part: Part,
+  phase: EntityPhase,
+  { reading, addedId }: Pick<Part, 'reading' | 'addedId'>,
+): void {
+  const { duplicates } = part
+  enterPhase(part, phase)
+  Object.assign(part, { reading, addedId, duplicates: phase === 'check' ? duplicates : 0 })
 }
 
 export function isPast(part: Part, phase: Phase): boolean {
@@ -68,10 +89,13 @@ export function partFromText(text: string): Part | undefined {
   if (value === undefined) return undefined
   const { run, stage } = value
   const phase = phases.find((name) => name === stage) ?? (stage === 'done' ? stage : undefined)
-  if (typeof run !== 'string' || phase === undefined) return undefined
+  const read = readFrom(value['read'])
+  if (typeof run !== 'string' || phase === undefined || read === undefined) return undefined
   return {
     run,
     phase,
+    reading: byArrivalFrom(value['reading']),
+    read,
     place: textIn(value, 'place'),
     ...countsIn(value, countNames),
     tally: tallyFrom(value['tally']),

@@ -40,6 +40,8 @@ const run: RunRecord = {
   filled: false,
 }
 const { signal } = new AbortController()
+/** All buckets, which have always been on the only shard. */
+const reading = { '-1': '0-4095' }
 
 let time: LeapingTime
 let store: DataStore
@@ -161,7 +163,7 @@ describe('a scan of entities', () => {
   })
 
   it('a scan of entities begins at the place of the slowest index, and skips entities that others have done', async () => {
-    const [behind, ahead] = [leaseOf(user, { addedId: 1 }), leaseOf(tag, { addedId: 5 })]
+    const [behind, ahead] = [leaseOf(user, { addedId: 1, reading }), leaseOf(tag, { addedId: 5, reading })]
     for (const i of [2, 6]) {
       await removeRow(store, 'by_user', rowFor(store, 'by_user', ids[i - 1]!, bag(i), 0))
       await removeRow(store, 'by_tag', rowFor(store, 'by_tag', ids[i - 1]!, bag(i), 0))

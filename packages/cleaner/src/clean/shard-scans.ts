@@ -1,7 +1,7 @@
 import { formatId, LooseleafError } from '@looseleaf/core'
-import type { EntityPageRow, IndexRow } from '@looseleaf/core/internal'
+import { unionOfRanges, type EntityPageRow, type IndexRow } from '@looseleaf/core/internal'
 import type { WholeRow } from '@looseleaf/index-engine/internal'
-import { pagesOfRows, shardAt } from '@looseleaf/protocol/internal'
+import { pagesOfRows, shardAt, watchOwned } from '@looseleaf/protocol/internal'
 import { checkEntityPage } from '../check/check-page.ts'
 import { entityPages } from '../look/entity-pages.ts'
 import { tableOn, type IndexTarget } from '../pass/index-target.ts'
@@ -13,17 +13,19 @@ import { passOf, runOf, type CleanJob } from './clean-job.ts'
 import type { LeasedParts, PartLease } from './part-lease.ts'
 import { enterPhase } from './part.ts'
 import { placeFromText, placeToText } from './place-text.ts'
+import { bucketsOf, type EntityPhase } from './read-buckets.ts'
+import { createReadings, type Readers } from './readings.ts'
 
 /** Largest number of rounds of the check on one shard. Each adds the rows that it misses, so a second such round is rare. */
 const MAX_ROUNDS = 5
 
 /**
  * Reads the entities of a shard once for several indexes, each from its saved place, and adds missing rows. The phase `check` repeats until
- * a whole round has found no missing row.
+ * a whole round has found no missing row. Notes which buckets the shard has owned all the time (`Part.read`).
  */
 export async function scanEntities(
   job: CleanJob,
-  phase: 'entities' | 'check',
+  phase: EntityPhase,
   parts: LeasedParts,
   leases: readonly PartLease[],
   shard: number,
@@ -31,19 +33,20 @@ export async function scanEntities(
 ): Promise<void> {
   const { context, meter } = job
   const { entities, tombstones } = await shardAt(context, shard).entities.count({ signal })
-  for (const { part } of leases) part.total = entities + tombstones
-  meter.begin(shard, partsOf(leases))
-
-  let open = leases
   const reading = passOf(job, parts, signal)
+  let open = leases
   while (open.length > 0) {
+    const watch = await watchOwned(context, shard, { signal })
+    const readings = createReadings(context, shard, watch, open)
+    for (const { part } of open) part.total = Math.round((entities + tombstones) * readings.shareOf(part))
+    meter.begin(shard, partsOf(leases))
     const start = Math.min(...open.map(({ part }) => part.addedId))
-    for await (const page of entityPages(reading, shard, start, 'readAtOwner')) {
+    for await (const page of entityPages(reading, shard, { after: start, watch })) {
       open = open.filter(({ isHeld }) => isHeld)
       if (open.length === 0) return
-      // Parts at the same place share the work.
-      for (const group of Map.groupBy(open, ({ part }) => part.addedId).values())
-        await workOnPage(job, phase, parts, group, shard, page, signal)
+      readings.dropLost()
+      // Parts at the same place that read the same buckets share the work.
+      for (const group of readings.of(open)) await workOnPage(job, phase, parts, group, shard, page, signal)
       meter.count(shard, page.length)
       await parts.checkpoint({ signal })
       meter.report(phase, shard, partsOf(open))
@@ -51,23 +54,25 @@ export async function scanEntities(
       open = open.filter(({ target }) => !job.halts.has(target))
     }
     await parts.settle({ signal })
+    await watch.owned([])
+    readings.dropLost()
     open = open.filter((lease) => !endRound(lease, phase))
   }
 }
 
 async function workOnPage(
   job: CleanJob,
-  phase: 'entities' | 'check',
+  phase: EntityPhase,
   parts: LeasedParts,
-  leases: readonly PartLease[],
+  { leases, isRead }: Readers,
   shard: number,
   page: readonly WholeRow<EntityPageRow>[],
   signal: AbortSignal,
 ): Promise<void> {
   const place = leases[0]?.part.addedId ?? 0
-  const rows = page.filter(({ addedId }) => addedId > place)
-  const last = rows.at(-1)
-  if (last === undefined) return
+  const last = page.at(-1)
+  if (last === undefined || last.addedId <= place) return
+  const rows = page.filter((row) => row.addedId > place && isRead(row))
   const targets = leases.map(({ target }) => target)
   const { pass: counting, tallyFor } = countByIndex(passOf(job, parts, signal))
   const { pass, unreadable } = watchUnreadable(counting)
@@ -107,13 +112,10 @@ function unreadableBody({ entry }: IndexTarget, { id, reason }: Unreadable): Loo
 }
 
 /** Ends a round. Returns true if the phase is complete, false if the check has to repeat. */
-function endRound({ target, part }: PartLease, phase: 'entities' | 'check'): boolean {
-  if (phase === 'entities') {
-    enterPhase(part, 'dangling')
-    return true
-  }
-  if (part.missing === 0) {
-    enterPhase(part, 'done')
+function endRound({ target, part }: PartLease, phase: EntityPhase): boolean {
+  if (phase === 'entities' || part.missing === 0) {
+    part.read[phase] = unionOfRanges(part.read[phase], bucketsOf(part.reading ?? {}))
+    enterPhase(part, phase === 'entities' ? 'dangling' : 'done')
     return true
   }
   const rounds = part.rounds + 1
@@ -125,6 +127,8 @@ function endRound({ target, part }: PartLease, phase: 'entities' | 'check'): boo
   }
   const { total } = part
   enterPhase(part, 'check')
+  // The next round reads all buckets again, also those of passes before this one, whose duplicates are counted anew.
+  part.read.check = ''
   Object.assign(part, { rounds, total })
   return false
 }

@@ -1,29 +1,37 @@
 import { throwIfAborted, type EntityPageRow } from '@looseleaf/core/internal'
 import { longestBody, wholeRows, type WholeRow } from '@looseleaf/index-engine/internal'
-import { shardAt, sizeClass, watchOwned } from '@looseleaf/protocol/internal'
+import { shardAt, sizeClass, watchOwned, type OwnedWatch } from '@looseleaf/protocol/internal'
 import { eachEntity } from './read-entities.ts'
 import type { Pass } from '../pass/pass.ts'
 
-/** Treatment of rows whose bucket the shard does not own: copies of a move that has not begun there, and leftovers of one that has. */
-export type ForeignRows = 'skip' | 'readAtOwner'
+export interface EntityPagesOptions {
+  /** Yields rows behind this `addedId`. Default: all. */
+  readonly after?: number | undefined
+  /**
+   * Treatment of rows whose bucket the shard does not own: copies of a move that has not begun there, and leftovers of one that has.
+   * `readAtOwner` yields their state at their owner: a pass over all shards then misses no entity whose bucket moves from a shard that it has
+   * not read to one that it has, and reads some entities twice. Default: `skip`.
+   */
+  readonly foreignRows?: 'skip' | 'readAtOwner' | undefined
+  /** A watch that began before this call. It tells the caller which buckets were read whole. Default: a new one. */
+  readonly watch?: OwnedWatch | undefined
+}
 
 /**
- * Yields the entities and tombstones of a shard by `added_id`, as pages of at most `pass.maxPage` rows and some MiB of bodies. With
- * `readAtOwner` it yields the state of foreign rows at their owner: a pass over all shards then misses no entity whose bucket moves
- * from a shard that it has not read to one that it has, and reads some entities twice.
+ * Yields the entities and tombstones of a shard by `added_id`, as pages of at most `pass.maxPage` rows and some MiB of bodies. A page is
+ * empty if all of its rows are foreign.
  */
 export async function* entityPages(
   pass: Pass,
   shard: number,
-  after = 0,
-  foreignRows: ForeignRows = 'skip',
+  { after = 0, foreignRows = 'skip', watch: given }: EntityPagesOptions = {},
 ): AsyncGenerator<readonly WholeRow<EntityPageRow>[], void, undefined> {
   const source = shardAt(pass.context, shard)
   const { maxPage, signal, throttle } = pass
-  const watch = await watchOwned(pass.context, shard, { signal })
-  for (;;) {
+  const watch = given ?? (await watchOwned(pass.context, shard, { signal }))
+  for (let place = after; ;) {
     throwIfAborted(signal)
-    const from = after
+    const from = place
     const page = await throttle.send(
       shard,
       kindOfPage,
@@ -32,14 +40,14 @@ export async function* entityPages(
     )
     for await (const rows of wholeRows(source, pass.context, page, { signal })) {
       const owned = await watch.owned(rows)
-      if (owned.length > 0) yield owned
+      yield owned
       if (foreignRows === 'readAtOwner' && owned.length < rows.length)
         yield* foreignPages(pass, new Set(rows).difference(new Set(owned)))
       await throttle.take(shard, rows.length, signal)
     }
     const last = page.at(-1)
     if (last === undefined || page.length < maxPage) return
-    after = last.addedId
+    place = last.addedId
   }
 }
 

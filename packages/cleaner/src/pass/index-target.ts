@@ -40,14 +40,6 @@ export function isHalted(entry: CatalogEntry): boolean {
   return isPaused(entry) || (entry.state === 'building' && entry.hidden === true)
 }
 
-/**
- * Tells whether a move of buckets is announced. No filling begins then, because it could miss entities that pass from a shard that it has yet
- * to read to one that it has read; and no move is announced during a filling.
- */
-export function hasMoves({ catalog }: EngineContext): boolean {
-  return (catalog.current().layout?.moves?.length ?? 0) > 0
-}
-
 /** The name of an index, or of one of its generations. */
 export type IndexName = string | { readonly name: string; readonly generation: number }
 

@@ -56,7 +56,7 @@ async function entitiesToRows(
   targets: readonly IndexTarget[],
   shard: number,
 ): Promise<void> {
-  for await (const page of entityPages(pass, shard, 0, 'readAtOwner'))
+  for await (const page of entityPages(pass, shard, { foreignRows: 'readAtOwner' }))
     await sweepEntityPage(pass, targets, page, { fill: () => false })
 }
 

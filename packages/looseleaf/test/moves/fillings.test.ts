@@ -1,50 +1,264 @@
-import { cleanIndex } from '@looseleaf/cleaner'
-import type { Driver } from '@looseleaf/core'
+import { checkIndex } from '@looseleaf/cleaner'
+import { tunedCleanIndex } from '@looseleaf/cleaner/internal'
+import { isLooseleafError, type Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
-import { announceMove } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
-import { keepOpen } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { moveBuckets, movesOf, resumeMoves } from '@looseleaf/mover'
+import { isLong } from '@looseleaf-tooling/vitest/long'
+import { expect, test } from 'vitest'
+import { dyingDriver } from '../../../cleaner/test/broken-driver.ts'
+import { tunedMoveBuckets, tunedResumeMoves } from '@looseleaf/mover/internal'
+import {
+  checkIndexes,
+  checkQueries,
+  fill,
+  filledStore,
+  itemOf,
+  openStore,
+  SOME_BUCKETS,
+  type Item,
+} from './stores.ts'
 
-const byUser = defineIndex('by_user', { properties: { user: 'string', n: 'integer' }, shardOn: 'user' })
-const PLAN = { from: 0, to: 1, buckets: '0-1023' }
+const there = { from: 0, to: 1, buckets: SOME_BUCKETS }
+const back = { from: 1, to: 0, buckets: SOME_BUCKETS }
+const moving = { groups: 2, checkpointMs: 0, leaseMs: 1 }
+/** Small pages, so that a move may take place between any two of them. */
+const filling = { pageSize: 6, checkpointMs: 0, pollMs: 1, settleMs: 1, leaseMs: 1 }
+const COUNT = 24
 
-let driver: Driver
-let store: DataStore
-
-beforeEach(async () => {
-  driver = await memoryShards(2).connect()
-  store = await DataStore.open({ shards: keepOpen(driver), migrate: true, time: leapingTime() })
-  await Promise.all(Array.from({ length: 30 }, (_, n) => store.put({ user: 'ada', n })))
-})
-afterEach(async () => {
+/** Returns the shards of a store whose entities were written before it has any index. */
+async function shardsWithoutIndexes(): Promise<Driver> {
+  const driver = await memoryShards(2).connect()
+  const store = await DataStore.open({ shards: keepOpen(driver), migrate: true, time: leapingTime() })
+  await fill(store, COUNT)
   await store.close()
+  return driver
+}
+
+/** Opens a store, and calls `before` before each of its later calls to a shard, with their number. */
+async function openWatched(driver: Driver, before: (calls: number) => Promise<unknown>): Promise<DataStore> {
+  let calls = 0
+  let isOpen = false
+  const watched = faultyDriver(driver, () => ({
+    before: async () => void (isOpen && (await before(++calls))),
+  }))
+  const store = await openStore(watched, leapingTime())
+  isOpen = true
+  return store
+}
+
+/** Opens a store that adds no index, and calls `before` before each call to a shard, with their number. */
+function openUnaware(driver: Driver, before: (calls: number) => Promise<unknown>): Promise<DataStore> {
+  let calls = 0
+  const watched = faultyDriver(driver, () => ({ before: async () => void (await before(++calls)) }))
+  return DataStore.open({ shards: keepOpen(watched), queryTimeMs: 5_000, time: leapingTime() })
+}
+
+async function move(driver: Driver, plan: typeof there): Promise<void> {
+  const mover = await openStore(driver, leapingTime())
+  expect(await tunedMoveBuckets(mover, plan, moving)).toMatchObject({ state: 'done' })
+}
+
+/** Checks that every index is ready, answers every query, and has exactly the rows and claims of the entities. */
+async function expectFilled(driver: Driver): Promise<void> {
+  const fresh = await openStore(driver)
+  for (const { state } of fresh.context.catalog.current().indexes) expect(state).toBe('ready')
+  await checkQueries(fresh)
+  await checkIndexes(fresh)
+}
+
+/** Calls of a process: in the short form some of them, until it makes no more. */
+function* callsUntil(isOver: () => boolean, first: number, step: number): Generator<number> {
+  for (let calls = isLong ? 1 : first; !isOver(); calls += isLong ? 1 : step) yield calls
+}
+
+test('a filling reads buckets that were always on the other shard when it read a shard', async () => {
+  const driver = await shardsWithoutIndexes()
+  const mover = await openStore(driver, leapingTime())
+  const moves: number[] = []
+  /** The shard of the buckets. */
+  let owner = 0
+  let isOpen = false
+  const watched = faultyDriver(driver, ({ operation, shard, args: [after] }) => ({
+    before: async () => {
+      if (!isOpen || operation !== 'pageByAdded' || after !== 0 || owner !== shard) return
+      owner = 1 - shard
+      moves.push(shard)
+      await tunedMoveBuckets(mover, shard === 0 ? there : back, moving)
+    },
+  }))
+  const filler = await openStore(watched, leapingTime())
+  isOpen = true
+  const cleaned = await tunedCleanIndex(filler, undefined, { ...filling, shardsAtOnce: 1 })
+  expect(cleaned).toMatchObject({ complete: true })
+  expect(moves).toEqual([0, 1, 0, 1])
+  await expectFilled(driver)
+})
+
+test('a filling misses no entity whose bucket moves before any of its calls', async () => {
+  let isOver = false
+  for (const at of callsUntil(() => isOver, 20, 61)) {
+    const driver = await shardsWithoutIndexes()
+    isOver = true
+    const filler = await openWatched(driver, async (calls) => {
+      if (calls !== at) return
+      isOver = false
+      await move(driver, there)
+    })
+    expect(await tunedCleanIndex(filler, undefined, filling)).toMatchObject({ complete: true })
+    if (!isOver) await expectFilled(driver)
+    await driver.close()
+  }
+}, 60_000)
+
+test('a filling misses no entity whose bucket moves there and back between its calls', async () => {
+  let isOver = false
+  for (const at of callsUntil(() => isOver, 30, 83)) {
+    const driver = await shardsWithoutIndexes()
+    isOver = true
+    let moved = Promise.resolve()
+    const filler = await openWatched(driver, async (calls) => {
+      // The parts of the shards go on at the same time.
+      if (calls === at) await (moved = move(driver, there))
+      if (calls !== at + 25) return
+      isOver = false
+      await moved.then(() => move(driver, back))
+    })
+    expect(await tunedCleanIndex(filler, undefined, filling)).toMatchObject({ complete: true })
+    if (!isOver) await expectFilled(driver)
+    await driver.close()
+  }
+}, 60_000)
+
+test('indexes that are added and filled before any call of a mover are complete after the move', async () => {
+  let isOver = false
+  for (const at of callsUntil(() => isOver, 5, 47)) {
+    const driver = await shardsWithoutIndexes()
+    isOver = true
+    const mover = await openUnaware(driver, async (calls) => {
+      if (calls !== at) return
+      isOver = false
+      const filler = await openStore(driver, leapingTime())
+      expect(await tunedCleanIndex(filler, undefined, filling)).toMatchObject({ complete: true })
+    })
+    expect(await tunedMoveBuckets(mover, there, moving)).toMatchObject({ state: 'done' })
+    if (!isOver) await expectFilled(driver)
+    await driver.close()
+  }
+}, 60_000)
+
+test('an index is filled although its filler and a mover die, at whatever call', async () => {
+  let isOver = false
+  for (const at of callsUntil(() => isOver, 10, 59)) {
+    const driver = await shardsWithoutIndexes()
+    isOver = true
+    const die = async (work: (store: DataStore) => Promise<unknown>, withEffect: boolean): Promise<void> => {
+      const dying = dyingDriver(driver, { withEffect })
+      const store = await openStore(dying.driver, leapingTime())
+      dying.dieAfter(at)
+      try {
+        await work(store)
+      } catch (error) {
+        if (!isLooseleafError(error, 'CLOSED')) throw error
+        isOver = false
+      }
+    }
+    await die((store) => tunedCleanIndex(store, undefined, filling), true)
+    await die((store) => tunedMoveBuckets(store, there, moving), false)
+    await die((store) => tunedCleanIndex(store, undefined, filling), false)
+    const other = await openStore(driver, leapingTime())
+    await tunedResumeMoves(other, moving)
+    expect(await tunedCleanIndex(other, undefined, filling)).toMatchObject({ complete: true })
+    await expectFilled(driver)
+    await driver.close()
+  }
+}, 60_000)
+
+test('a unique index with duplicates delays no move, and becomes ready once they are gone', async () => {
+  const twin = (n: number): Item => ({ ...itemOf(n), name: `twin ${n}` })
+  for (const at of [20, 75, 130, 185]) {
+    const driver = await shardsWithoutIndexes()
+    const early = await DataStore.open({ shards: keepOpen(driver), time: leapingTime() })
+    const twins = await early.putMany([...Array(16).keys()].map((n) => ({ ...twin(n % 8) })))
+    const store = await openStore(driver, leapingTime())
+    const clean = async (): Promise<unknown> =>
+      tunedCleanIndex(await openStore(driver, leapingTime()), undefined, filling)
+    let cleaned: unknown
+    const mover = await openWatched(driver, async (calls) => {
+      if (calls === at) cleaned = await clean()
+    })
+    expect(await tunedMoveBuckets(mover, there, moving)).toMatchObject({ state: 'done' })
+    expect(cleaned).toMatchObject({ complete: false })
+    expect(await clean()).toMatchObject({ complete: false })
+
+    await Promise.all(twins.slice(0, 8).map(({ id }) => store.delete(id)))
+    expect(await clean()).toMatchObject({ complete: true })
+    await expectFilled(driver)
+    for (const n of [0, 1, 2, 3])
+      await expect(store.put({ ...twin(n) })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+    await driver.close()
+  }
+}, 60_000)
+
+test('a new generation is filled during a move, and the older one serves its queries until then', async () => {
+  const driver = await memoryShards(2).connect()
+  await filledStore(driver, COUNT)
+  const changed = defineIndex('by_user', {
+    properties: { user: 'string', rank: 'integer', name: 'string' },
+    shardOn: 'user',
+  })
+  const store = await DataStore.open({
+    shards: keepOpen(driver),
+    indexes: [changed],
+    migrate: true,
+    time: leapingTime(),
+  })
+  const found = async (): Promise<number> => (await changed.getAll(store, { user: 'user 3' })).length
+  const before = await found()
+  let isFilled = false
+  const mover = await openUnaware(driver, async (calls) => {
+    if (calls !== 150) return
+    expect(await found()).toBe(before)
+    const filler = await openStore(driver, leapingTime())
+    expect(await tunedCleanIndex(filler, 'by_user', filling)).toMatchObject({ complete: true })
+    isFilled = true
+  })
+  expect(await tunedMoveBuckets(mover, there, moving)).toMatchObject({ state: 'done' })
+  expect(isFilled).toBe(true)
+  expect(await store.hideIndex({ name: 'by_user', generation: 1 })).toBe(true)
+  expect(await found()).toBe(before)
+  for (const generation of [1, 2])
+    expect(await checkIndex(store, { name: 'by_user', generation })).toMatchObject({
+      missing: 0,
+      dangling: 0,
+    })
   await driver.close()
 })
 
-test('a move is refused while an index is being filled', async () => {
-  await store.addIndex([byUser])
-  await expect(moveBuckets(store, PLAN)).rejects.toMatchObject({
-    code: 'CONFLICT',
-    message: expect.stringContaining('Index by_user is being filled'),
+test.each([
+  ['hidden', (store: DataStore) => store.hideIndex('by_rank'), { complete: false }],
+  ['dropped', (store: DataStore) => store.dropIndex('by_rank'), 'INDEX_NOT_FOUND'],
+] as const)('a move goes on while an index that is being filled is %s', async (_, change, outcome) => {
+  const driver = await shardsWithoutIndexes()
+  const ended: unknown[] = []
+  const mover = await openUnaware(driver, async (calls) => {
+    if (calls !== 120) return
+    const filler = await openWatched(driver, async (call) => {
+      if (call === 60) expect(await change(await openStore(driver))).toBe(true)
+    })
+    ended.push(
+      await tunedCleanIndex(filler, undefined, filling).catch((error: unknown) =>
+        isLooseleafError(error) ? error.code : error,
+      ),
+    )
   })
-  expect(await movesOf(store)).toEqual([])
-  expect(await cleanIndex(store)).toMatchObject({ complete: true })
-  expect(await moveBuckets(store, PLAN)).toMatchObject({ state: 'done' })
-  expect((await store.query(byUser, { user: 'ada' }, { limit: 50 })).items).toHaveLength(30)
-})
-
-test('the filling of an index that is added during a move begins when the move has ended', async () => {
-  await announceMove(store.context, PLAN)
-  await store.addIndex([byUser])
-  await expect(cleanIndex(store)).rejects.toMatchObject({
-    code: 'CONFLICT',
-    message: expect.stringContaining('Index by_user cannot be filled while buckets move'),
-  })
-  await resumeMoves(store)
-  expect(await cleanIndex(store)).toMatchObject({ complete: true })
-  expect((await store.query(byUser, { user: 'ada' }, { limit: 50 })).items).toHaveLength(30)
+  expect(await tunedMoveBuckets(mover, there, moving)).toMatchObject({ state: 'done' })
+  expect(ended).toMatchObject([outcome])
+  const store = await openStore(driver, leapingTime())
+  await store.restoreIndex('by_rank')
+  expect(await tunedCleanIndex(store, undefined, filling)).toMatchObject({ complete: true })
+  await expectFilled(driver)
+  await driver.close()
 })

@@ -6,7 +6,6 @@ import {
   unionOfRanges,
   withoutRanges,
   type AwayBuckets,
-  type CatalogEntry,
   type LayoutMove,
   type LayoutShard,
   type StoreLayout,
@@ -41,7 +40,7 @@ export interface PlannedMove {
  * 3. The writer commits its entity. Later the row is read at the target, and is missing there.
  *
  * Throws `BAD_OPTION` for a move that is impossible, and `CONFLICT` if a bucket is in another move, if a shard has not deleted
- * the entities of one of the buckets that it gave up, if a consumer is registered, or if an index is being filled.
+ * the entities of one of the buckets that it gave up, or if a consumer is registered.
  */
 export async function announceMove(
   context: EngineContext,
@@ -60,7 +59,6 @@ export async function announceMove(
       announced = moves.find((move) => isSame(move, { from, to, buckets }))
       if (announced !== undefined) return undefined
       for (const check of layoutChecks) check(found, { from, to, buckets })
-      requireFilled(contents.indexes)
       announced = { id: revision + 1, from, to, buckets, phase: 'both' }
       return { ...contents, layout: { ...found, revision: revision + 1, moves: [...moves, announced] } }
     },
@@ -80,13 +78,12 @@ export async function objectionsTo(
   options: CallOptions = {},
 ): Promise<readonly LooseleafError[]> {
   // A shard that has joined since is known after this.
-  const { layout, indexes } = mergeCatalogs(await loadShardCatalogs(context.driver, options))
+  const { layout } = mergeCatalogs(await loadShardCatalogs(context.driver, options))
   const plan = checkedPlan(context, planned)
   const found = movableLayout(layout)
   if (found.moves?.some((move) => isSame(move, plan))) return []
   const checks: readonly (() => Promise<void>)[] = [
     ...layoutChecks.map((check) => async () => check(found, plan)),
-    async () => requireFilled(indexes),
     () => requireEmptied(context, plan, options),
     () => requireNoConsumers(context, options),
   ]
@@ -240,23 +237,6 @@ function requireOwned({ shards }: StoreLayout, { from, buckets }: PlannedMove): 
   if (rangesInclude(owned, buckets)) return
   const missing = bucketsIn(withoutRanges(buckets, owned)).length
   throw badMove(`shard ${from} does not have ${missing} of these buckets`)
-}
-
-/**
- * Refuses a move while an index is being filled:
- * 1. The filling has read all entities of the target.
- * 2. A bucket moves there, and its entities leave the source before the filling reads them.
- * 3. The index becomes ready without their rows.
- *
- * A cleaner begins no filling while a move is announced.
- */
-function requireFilled(indexes: readonly CatalogEntry[]): void {
-  const building = indexes.find(({ state }) => state === 'building')
-  if (building === undefined) return
-  throw new LooseleafError(
-    'CONFLICT',
-    `Index ${building.name} is being filled, and buckets move only between indexes that are complete. Announce the move when it is ready, or drop the index.`,
-  )
 }
 
 /**

@@ -90,7 +90,7 @@ export async function* walkOwned<Row extends PlacedRow>(
   async function* walk(shard: number, isAgain: boolean): ReturnType<typeof walkOwned<Row>> {
     const watch = await watchOwned(context, shard, options)
     if (isAgain && unread.isDisjointFrom(watch.kept)) return
-    const after = isAgain ? placeBefore(watch, shard, unread) : 0
+    const after = isAgain ? placeBefore(watch.catalog, shard, unread.intersection(watch.kept)) : 0
     for await (const rows of read(shard, after)) {
       const owned = await watch.owned(rows)
       // By a layout without moves, a row on the wrong shard is read as well.
@@ -119,8 +119,11 @@ export async function* walkOwned<Row extends PlacedRow>(
   }
 }
 
-/** Returns a place before all rows of these buckets on a shard. The rows of a bucket that has arrived are behind the place of its move. */
-function placeBefore({ catalog, kept }: OwnedWatch, shard: number, buckets: ReadonlySet<number>): number {
+/**
+ * Returns a place, by `addedId`, before all rows of these buckets of a shard: the place of the move for buckets that have arrived, and 0
+ * for buckets that the shard has always had.
+ */
+export function placeBefore(catalog: PlacedCatalog, shard: number, buckets: Iterable<number>): number {
   const { arrived = [] } = catalog.shards[shard]?.serves ?? {}
   const served = catalog.placement.servedOn(shard)
   const places = new Map<number, number>()
@@ -128,7 +131,6 @@ function placeBefore({ catalog, kept }: OwnedWatch, shard: number, buckets: Read
     for (const bucket of bucketsIn(text))
       if (served.get(bucket) === move)
         places.set(bucket, Math.min(afterAddedId, places.get(bucket) ?? Infinity))
-  let first = Infinity
-  for (const bucket of buckets) if (kept.has(bucket)) first = Math.min(first, places.get(bucket) ?? 0)
+  const first = Math.min(...Array.from(buckets, (bucket) => places.get(bucket) ?? 0))
   return first === Infinity ? 0 : first
 }
