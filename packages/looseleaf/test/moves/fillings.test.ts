@@ -111,7 +111,7 @@ test('a filling misses no entity whose bucket moves before any of its calls', as
     if (!isOver) await expectFilled(driver)
     await driver.close()
   }
-}, 60_000)
+}, 600_000)
 
 test('a filling misses no entity whose bucket moves there and back between its calls', async () => {
   let isOver = false
@@ -130,7 +130,7 @@ test('a filling misses no entity whose bucket moves there and back between its c
     if (!isOver) await expectFilled(driver)
     await driver.close()
   }
-}, 60_000)
+}, 600_000)
 
 test('indexes that are added and filled before any call of a mover are complete after the move', async () => {
   let isOver = false
@@ -147,7 +147,7 @@ test('indexes that are added and filled before any call of a mover are complete 
     if (!isOver) await expectFilled(driver)
     await driver.close()
   }
-}, 60_000)
+}, 600_000)
 
 test('an index is filled although its filler and a mover die, at whatever call', async () => {
   let isOver = false
@@ -174,7 +174,7 @@ test('an index is filled although its filler and a mover die, at whatever call',
     await expectFilled(driver)
     await driver.close()
   }
-}, 60_000)
+}, 600_000)
 
 test('a unique index with duplicates delays no move, and becomes ready once they are gone', async () => {
   const twin = (n: number): Item => ({ ...itemOf(n), name: `twin ${n}` })
@@ -200,7 +200,7 @@ test('a unique index with duplicates delays no move, and becomes ready once they
       await expect(store.put({ ...twin(n) })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
     await driver.close()
   }
-}, 60_000)
+}, 600_000)
 
 test('a new generation is filled during a move, and the older one serves its queries until then', async () => {
   const driver = await memoryShards(2).connect()

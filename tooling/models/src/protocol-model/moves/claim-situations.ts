@@ -8,6 +8,7 @@ import {
   type ClaimProcess,
   type ClaimWorld,
 } from './claim-world.ts'
+import { claimFiller } from './claim-filler.ts'
 import { claimer, claimMover, claimUndo, holderMoves, lateTake } from './claims.ts'
 
 interface Course {
@@ -124,6 +125,39 @@ export const claimSituations: Readonly<Record<string, ClaimSituation>> = {
       processes: [0, 1, 2].map((entity) => claimer(entity, true, g, { tries: 0 })).concat([claimMover(g)]),
     }),
     guards: ['swapsCompareStamps'],
+  },
+  'claims are filled while an entity wants the key': {
+    build: (g) => ({
+      world: claimWorld({ entities: [true, undefined], isReady: false }),
+      processes: [claimer(1, true, g, { tries: 0 }), claimMover(g), claimFiller(g)],
+    }),
+    guards: ['fillersLookAgain', 'targetIsFilled'],
+  },
+  'claims are filled while the holder gives the key up': {
+    build: (g) => ({
+      world: claimWorld({ entities: [true, undefined], isReady: false }),
+      processes: [
+        claimer(0, false, g, { tries: 0 }),
+        claimer(1, true, g, { tries: 0 }),
+        claimMover(g),
+        claimFiller(g),
+      ],
+    }),
+    guards: ['commitsAreFenced'],
+  },
+  'claims are filled after a move was announced': {
+    build: (g) => ({
+      world: claimWorld({ entities: [true, undefined], isReady: false, phase: 'both', isFilled: true }),
+      processes: [claimer(1, true, g, { tries: 0 }), claimMover(g), claimFiller(g)],
+    }),
+    guards: ['fillersTakeBoth'],
+  },
+  'claims are filled although two entities have the key': {
+    build: (g) => ({
+      world: claimWorld({ entities: [true, true], isReady: false }),
+      processes: [claimer(0, false, g, { tries: 0 }), claimMover(g), claimFiller(g)],
+    }),
+    guards: ['duplicatesAreCounted'],
   },
 }
 

@@ -43,6 +43,8 @@ export interface ClaimWorld {
   readonly claims: [PlacedClaim | null, PlacedClaim | null]
   /** Epoch of the leading catalog whose claims were filled; 0 for none. */
   filled: number
+  /** Whether the claims are complete. Before that, older entities may share the key. */
+  isReady: boolean
   /** Row of entity 0 at a shard that it has left; null while it is where it was. */
   leftBehind: KeyedEntity | null
   wrong: string | undefined
@@ -57,6 +59,8 @@ export interface ClaimMemory {
   other: PlacedClaim | null
   otherVersion: number
   tries: number
+  /** For a filler: whether an entity could not have its claim. */
+  duplicate: boolean
 }
 
 /** Guards of the move of claims. The tests turn each off to show what breaks. */
@@ -83,6 +87,12 @@ export interface ClaimGuards {
   readonly swapsCompareStamps: boolean
   /** At both places a release deletes only a claim that is older than its commit. */
   readonly releasesCompareStamps: boolean
+  /** A filler reads the catalog after it has taken the claims, and begins again if it has changed. */
+  readonly fillersLookAgain: boolean
+  /** It takes the claims at both places. */
+  readonly fillersTakeBoth: boolean
+  /** The claims are not ready if an entity could not have its own. */
+  readonly duplicatesAreCounted: boolean
 }
 
 export const allClaimGuards: ClaimGuards = {
@@ -97,6 +107,9 @@ export const allClaimGuards: ClaimGuards = {
   holderIsFenced: true,
   swapsCompareStamps: true,
   releasesCompareStamps: true,
+  fillersLookAgain: true,
+  fillersTakeBoth: true,
+  duplicatesAreCounted: true,
 }
 
 export type ClaimStep = Step<ClaimWorld, ClaimMemory>
@@ -108,6 +121,7 @@ export interface ClaimWorldOptions {
   readonly claims?: readonly [PlacedClaim | null, PlacedClaim | null]
   readonly phase?: ClaimPhase
   readonly isFilled?: boolean
+  readonly isReady?: boolean
 }
 
 export function claimWorld({
@@ -115,6 +129,7 @@ export function claimWorld({
   claims = [null, null],
   phase = 'before',
   isFilled = false,
+  isReady = true,
 }: ClaimWorldOptions = {}): ClaimWorld {
   return {
     catalogs: [
@@ -124,6 +139,7 @@ export function claimWorld({
     entities: entities.map((hasKey) => ({ version: hasKey === undefined ? 0 : 10, hasKey: hasKey === true })),
     claims: [...claims],
     filled: isFilled ? 1 : 0,
+    isReady,
     leftBehind: null,
     wrong: undefined,
   }
@@ -139,16 +155,19 @@ export const claimMemoryOf = ({ catalogs: [leading] }: ClaimWorld): ClaimMemory 
   other: null,
   otherVersion: 0,
   tries: 0,
+  duplicate: false,
 })
 
 /** Returns a broken promise: two entities have the key, or a process was wrongly refused. */
-export function brokenClaim({ entities, wrong }: ClaimWorld): string | undefined {
+export function brokenClaim({ entities, isReady, wrong }: ClaimWorld): string | undefined {
   if (wrong !== undefined) return wrong
+  if (!isReady) return undefined
   return entities.filter(({ hasKey }) => hasKey).length > 1 ? 'two entities have one key' : undefined
 }
 
 /** Checks at rest that the entity with the key has its claim wherever a next writer would look. */
-export function unclaimedAtPlace({ catalogs, entities, claims }: ClaimWorld): string | undefined {
+export function unclaimedAtPlace({ catalogs, entities, claims, isReady }: ClaimWorld): string | undefined {
+  if (!isReady) return undefined
   const holder = entities.findIndex(({ hasKey }) => hasKey)
   if (holder === -1) return undefined
   const isEverywhere = catalogs.every(({ phase }) => ['target', 'after'].includes(phase))
