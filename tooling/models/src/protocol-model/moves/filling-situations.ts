@@ -1,11 +1,18 @@
 import { explore, type Exploration } from '../explore.ts'
-import { fillWorld, missingRow, noFillMemory, type FillGuards, type FillProcess } from './filling-world.ts'
+import {
+  fillWorld,
+  missingRow,
+  noFillMemory,
+  type FillGuards,
+  type FillProcess,
+  type FillWorld,
+} from './filling-world.ts'
 import { bucketMover, filler } from './fillings.ts'
 
 interface Course {
+  readonly world?: FillWorld
   readonly fillers: readonly FillProcess[]
   readonly moves: number
-  readonly crashes?: number
 }
 
 export interface FillSituation {
@@ -27,9 +34,13 @@ export const fillSituations: Readonly<Record<string, FillSituation>> = {
     build: (g) => ({ fillers: [filler([0, 1], g)], moves: 3 }),
     guards: ['unreadAreRead', 'readsFromArrival'],
   },
-  'a filler dies, and another one resumes': {
-    build: (g) => ({ fillers: [filler([0, 1], g), filler([0, 1], g)], moves: 2, crashes: 1 }),
-    guards: ['notesAreSaved'],
+  'a filler resumes at the place where another one died': {
+    build: (g) => ({
+      world: fillWorld({ isPast: false, place: 1, hasRead: false, ...(g.notesAreSaved && { note: 0 }) }),
+      fillers: [filler([0, 1], g)],
+      moves: 2,
+    }),
+    guards: ['notesAreSaved', 'arrivalsAreCompared'],
   },
   'two fillers work on the same parts': {
     build: (g) => ({ fillers: [filler([0, 1], g), filler([1, 0], g)], moves: 2 }),
@@ -38,12 +49,11 @@ export const fillSituations: Readonly<Record<string, FillSituation>> = {
 }
 
 export function checkFilling({ build }: FillSituation, guards: FillGuards): Exploration {
-  const { fillers, moves, crashes = 0 } = build(guards)
+  const { world = fillWorld(), fillers, moves } = build(guards)
   return explore({
-    world: fillWorld(),
+    world,
     local: noFillMemory,
     processes: [...fillers, bucketMover(moves)],
-    crashes,
     always: missingRow,
     atRest({ isReady, shards }, waiting) {
       const isServed = shards.some(({ arrival }) => arrival !== null)

@@ -69,19 +69,20 @@ export const allFillGuards: FillGuards = {
 export type FillStep = Step<FillWorld, FillMemory>
 export type FillProcess = readonly FillStep[]
 
-export function fillWorld(): FillWorld {
+const freshPart = (): FilledPart => ({ isPast: false, place: 0, hasRead: false })
+
+/** Returns a world in which the part of shard 0 has this progress. */
+export function fillWorld(part: FilledPart = freshPart()): FillWorld {
   return {
     shards: [
       { arrival: 0, row: 2 },
       { arrival: null, row: 0 },
     ],
-    parts: [freshPart(), freshPart()],
+    parts: [part, freshPart()],
     hasIndexRow: false,
     isReady: false,
   }
 }
-
-const freshPart = (): FilledPart => ({ isPast: false, place: 0, hasRead: false })
 
 export const noFillMemory = (): FillMemory => ({
   shard: 0,

@@ -97,8 +97,9 @@ export function filler(order: readonly (0 | 1)[], guards: FillGuards): FillProce
     },
     {
       label: 'writes the row of the entity',
-      run(world, { found }) {
-        if (found) world.hasIndexRow = true
+      run(world, local) {
+        if (local.found) world.hasIndexRow = true
+        local.found = false
       },
     },
     {
