@@ -104,11 +104,14 @@ export interface OwnerCheck {
    * Sends a statement for these ids, and returns its answers if the server had their entities then. Usually no other statement is sent for
    * it. Throws `OwnerChanged` for a primary, and `SHARD_UNAVAILABLE` for a replica.
    */
-  ask<Answers>(ids: readonly Uint8Array[], send: () => Promise<Answers>): Promise<Answers>
+  ask<Answers>(
+    ids: readonly Uint8Array[],
+    send: (ids: readonly Uint8Array[]) => Promise<Answers>,
+  ): Promise<Answers>
 }
 
 /** The check of a shard that owns every entity for ever. */
-const NO_CHECK: OwnerCheck = { ask: (_, send) => send() }
+export const NO_CHECK: OwnerCheck = { ask: (ids, send) => send(ids) }
 
 /**
  * Makes the lanes of a shard. `observing` attributes statements to calls, for traces and observers. Each read of entities goes through
@@ -146,34 +149,40 @@ export function createShardLanes(
     return created
   }
 
+  const { entities } = shard
+  const readWithoutLong = (
+    ids: readonly Uint8Array[],
+  ): Promise<readonly (EntityRow | BoundedRow | undefined)[]> =>
+    ids.length === 1 ? entities.read(ids) : entities.readBounded(ids, Math.floor(MAX_READ_BYTES / ids.length))
+  const readWhole = (ids: readonly Uint8Array[]): Promise<readonly (EntityRow | undefined)[]> =>
+    entities.read(ids)
+  const readVersions = (ids: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> =>
+    entities.readVersions(ids)
+  const exist = (ids: readonly Uint8Array[]): Promise<readonly boolean[]> => entities.exist(ids)
+
   return {
     shard: shard.name,
     read: lane('entities', 'read', {
       maxBatch: MAX_READ_BATCH,
       enoughRows: ENOUGH_ROWS,
-      run: (ids): Promise<readonly (EntityRow | BoundedRow | undefined)[]> =>
-        owners.ask<readonly (EntityRow | BoundedRow | undefined)[]>(ids, () =>
-          ids.length === 1
-            ? shard.entities.read(ids)
-            : shard.entities.readBounded(ids, Math.floor(MAX_READ_BYTES / ids.length)),
-        ),
+      run: (ids: readonly Uint8Array[]) => owners.ask(ids, readWithoutLong),
     }),
     readLong: lane('entities', 'read long', {
       maxBytes: MAX_READ_BYTES,
       bytesOf: ({ bytes }) => bytes,
       run(bodies: readonly LongBody[]) {
         const ids = bodies.map(({ id }) => id)
-        return owners.ask(ids, () => shard.entities.read(ids))
+        return owners.ask(ids, readWhole)
       },
     }),
     version: lane('entities', 'versions', {
       maxBatch: MAX_READ_BATCH,
       enoughRows: ENOUGH_ROWS,
-      run: (ids: readonly Uint8Array[]) => owners.ask(ids, () => shard.entities.readVersions(ids)),
+      run: (ids: readonly Uint8Array[]) => owners.ask(ids, readVersions),
     }),
     exists: lane('entities', 'exist', {
       enoughRows: ENOUGH_ROWS,
-      run: (ids: readonly Uint8Array[]) => owners.ask(ids, () => shard.entities.exist(ids)),
+      run: (ids: readonly Uint8Array[]) => owners.ask(ids, exist),
     }),
     insert: lane('entities', 'insert', {
       ...entityWrite,

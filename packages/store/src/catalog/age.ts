@@ -7,16 +7,21 @@ import { elapsedBy } from '@looseleaf/core/internal'
  */
 export function createAge(time: Time, milliseconds: number): () => boolean {
   const elapsed = elapsedBy(time)
-  const from = elapsed()
-  const wallFrom = time.now()
-  return () => elapsed() - from >= milliseconds || time.now() - wallFrom >= milliseconds
+  const until = elapsed() + milliseconds
+  const wallUntil = time.now() + milliseconds
+  return () => elapsed() >= until || time.now() >= wallUntil
 }
 
 /** Does the same, and is also true if the machine's clock was set back. */
 export function createCarefulAge(time: Time, milliseconds: number): () => boolean {
-  const isOld = createAge(time, milliseconds)
-  const from = time.now()
-  return () => isOld() || time.now() < from
+  const elapsed = elapsedBy(time)
+  const until = elapsed() + milliseconds
+  const wallFrom = time.now()
+  return () => {
+    if (elapsed() >= until) return true
+    const wall = time.now()
+    return wall < wallFrom || wall >= wallFrom + milliseconds
+  }
 }
 
 /** Makes the error of a read of all matches that took longer than lost rows are kept. */

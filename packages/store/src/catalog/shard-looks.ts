@@ -1,4 +1,5 @@
 import type { Shard } from '@looseleaf/core'
+import { elapsedBy } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { RELIED_MS } from '@looseleaf/protocol/internal'
 import { createCarefulAge } from './age.ts'
@@ -8,7 +9,7 @@ export const LOOK_MS = 2_000
 /** A look at the row of a server that has its catalog. */
 export interface Look {
   readonly epoch: number
-  /** Tells whether it is time for another look. */
+  /** Tells whether it is time for another look, by the monotonic clock alone. */
   readonly isDue: () => boolean
   /** Tells whether no answer may rely on the look any more. */
   readonly isOld: () => boolean
@@ -55,13 +56,15 @@ function createShardLooks(
   server: Shard,
   { time, events }: Parts,
 ): ShardLooks & { readonly inFlight: Promise<Look> | undefined } {
+  const elapsed = elapsedBy(time)
   let last: Look | undefined
   let inFlight: Promise<Look> | undefined
   let following: Promise<Look> | undefined
 
   async function by<T>(ask: () => Promise<T>, epochOf: (answer: T) => number | undefined): Promise<T> {
     // Made before the question is sent, so that a look counts as older than it is.
-    const isDue = createCarefulAge(time, LOOK_MS)
+    const dueAt = elapsed() + LOOK_MS
+    const isDue = (): boolean => elapsed() >= dueAt
     const isOld = createCarefulAge(time, RELIED_MS)
     const answer = await ask()
     const epoch = epochOf(answer)

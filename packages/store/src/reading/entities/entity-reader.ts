@@ -82,21 +82,6 @@ export function createEntityReader(
     }
   }
 
-  /** Asks the owner of an entity, until its answer counts. */
-  async function askOwner<T>(
-    id: Uint8Array,
-    options: CallOptions,
-    send: (lanes: ShardLanes) => Promise<T>,
-  ): Promise<T> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await send(laneOf(id))
-      } catch (error) {
-        await owners.again(error, [id], tries, options)
-      }
-    }
-  }
-
   /**
    * Reads something of each of these ids. Submits the ids of a lane together, which makes one promise instead of one per id. Sets
    * `lanesOfIds` to the lanes that answered.
@@ -134,11 +119,17 @@ export function createEntityReader(
     return found
   }
 
+  /** Asks the owner of the entity, until its answer counts. */
   async function readRow(id: Uint8Array, options: CallOptions): Promise<EntityRow | undefined> {
-    return askOwner(id, options, async (lane) => {
-      const row = await lane.read.submit(id, options.signal)
-      return isWhole(row) ? row : whole(lane, row, options.signal)
-    })
+    for (let tries = 1; ; tries++) {
+      const lane = laneOf(id)
+      try {
+        const row = await lane.read.submit(id, options.signal)
+        return isWhole(row) ? row : await whole(lane, row, options.signal)
+      } catch (error) {
+        await owners.again(error, [id], tries, options)
+      }
+    }
   }
 
   /** Reads the long bodies of one group, starting at this place. */
@@ -202,7 +193,15 @@ export function createEntityReader(
 
   return {
     row: (id, options = {}) => readRow(id, options),
-    exists: (id, options = {}) => askOwner(id, options, ({ exists }) => exists.submit(id, options.signal)),
+    async exists(id, options = {}) {
+      for (let tries = 1; ; tries++) {
+        try {
+          return await laneOf(id).exists.submit(id, options.signal)
+        } catch (error) {
+          await owners.again(error, [id], tries, options)
+        }
+      }
+    },
     versions: (ids, { signal } = {}) =>
       ask(ids, ids.map(laneOf), ({ version }, of) => version.submitAll(of, signal), signal),
     // Does not call `row`, because one more promise per call is measurable.

@@ -1,6 +1,6 @@
 import { LooseleafError, type Shard } from '@looseleaf/core'
 import type { EngineContext, PlacedCatalog } from '@looseleaf/index-engine/internal'
-import type { OwnerCheck } from '../../calls/shard-lanes.ts'
+import { NO_CHECK, type OwnerCheck } from '../../calls/shard-lanes.ts'
 import { OwnerChanged } from './owner-changed.ts'
 import type { Looks } from '../../catalog/shard-looks.ts'
 
@@ -21,13 +21,15 @@ interface Server {
   readonly isReplica?: boolean
 }
 
+type Send<Answers> = (ids: readonly Uint8Array[]) => Promise<Answers>
+
 export function createOwnerCheck(
   { catalog, router }: Pick<EngineContext, 'catalog' | 'router'>,
   looksOfStore: Looks,
   { number, shard, isReplica = false }: Server,
 ): OwnerCheck {
   // Such a store never moves anything.
-  if (router.buckets === undefined) return { ask: (_, send) => send() }
+  if (router.buckets === undefined) return NO_CHECK
 
   const looks = looksOfStore.of(shard)
 
@@ -83,21 +85,37 @@ export function createOwnerCheck(
       if (known.placement.arrivalOfId(id) !== before.placement.arrivalOfId(id)) throw refused()
   }
 
+  /** Checks by the catalog of the moment when the statement is sent. Throws before that if the server has lost one of the ids. */
+  function begin(ids: readonly Uint8Array[]): PlacedCatalog {
+    // By an older copy of the catalog the server may have lost a bucket since; by this one it has it when the statement is sent.
+    const before = catalog.latest()
+    // Until the first move, the owners are the same by every copy of the catalog.
+    if (before.layout?.moves !== undefined) requireAll(before, ids)
+    return before
+  }
+
+  async function askReplica<Answers>(ids: readonly Uint8Array[], send: Send<Answers>): Promise<Answers> {
+    // A replica may be behind the catalog of this process.
+    const { epochs } = catalog.latest()
+    if (looks.last?.epoch !== epochs[number]) {
+      const { epoch } = await looks.soon()
+      if (epoch !== epochs[number]) throw refused()
+    }
+    const before = begin(ids)
+    const answers = await send(ids)
+    if (!isQuiet(before)) await requireOwned(before, ids)
+    return answers
+  }
+
   return {
-    async ask(ids, send) {
-      // By an older copy of the catalog the server may have lost a bucket since; by this one it has it when the statement is sent.
-      const before = catalog.latest()
+    // No async function, because each promise of a statement is measurable.
+    ask(ids, send) {
       if (looks.last === undefined || looks.last.isDue()) looks.begin()
-      // A replica may be behind the catalog of this process.
-      if (isReplica && looks.last?.epoch !== before.epochs[number]) {
-        const { epoch } = await looks.soon()
-        if (epoch !== before.epochs[number]) throw refused()
-      }
-      // Until the first move, the owners are the same by every copy of the catalog.
-      if (before.layout?.moves !== undefined) requireAll(before, ids)
-      const answers = await send()
-      if (!isQuiet(before)) await requireOwned(before, ids)
-      return answers
+      if (isReplica) return askReplica(ids, send)
+      const before = begin(ids)
+      return send(ids).then((answers) =>
+        isQuiet(before) ? answers : requireOwned(before, ids).then(() => answers),
+      )
     },
   }
 }
