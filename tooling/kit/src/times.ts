@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Time } from '@looseleaf/core'
 import { abortedError } from '@looseleaf/core/internal'
 
@@ -57,6 +58,17 @@ export function steppedTime(): SteppedTime {
         sleeper.wake()
       }
       for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+}
+
+/** Returns a time whose waits take a fraction of their length. All processes of one store have to use the same. */
+export function fastTime(factor: number): Time {
+  return {
+    now: Date.now,
+    elapsed: () => performance.now() * factor,
+    sleep: async (milliseconds, signal) => {
+      await wait(milliseconds / factor, undefined, { signal })
     },
   }
 }

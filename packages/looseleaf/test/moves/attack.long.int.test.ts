@@ -1,8 +1,8 @@
 import { mysqlShards } from '@looseleaf/driver-mysql'
 import { DataStore } from '@looseleaf/store'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
+import { fastTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { fastTime } from './attack/fast-time.ts'
 import { attackedIndexes } from './attack/indexes.ts'
 import { moveToAndFro } from './attack/move-to-and-fro.ts'
 

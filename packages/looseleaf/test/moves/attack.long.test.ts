@@ -2,8 +2,8 @@ import type { Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { fastTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { fastTime } from './attack/fast-time.ts'
 import { attackedIndexes } from './attack/indexes.ts'
 import { moveToAndFro } from './attack/move-to-and-fro.ts'
 
@@ -19,7 +19,7 @@ function openSlow(memory: Driver): Promise<DataStore> {
     shards: keepOpen(faultyDriver(memory, () => ({ before: wait, after: wait }))),
     indexes: attackedIndexes,
     migrate: true,
-    queryTimeMs: 10_000,
+    queryTimeMs: 30_000,
     writeTimeoutMs: 100_000,
     time: fastTime(20),
   })

@@ -9,6 +9,10 @@ export interface Shard {
   admin(statement: string): Promise<Row[]>
   /** SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>
+  /** SIGSTOP: it keeps its connections and stops answering. */
+  freeze(): void
+  /** SIGCONT. */
+  thaw(): void
   /** Starts the server again on the same data; the proxy follows. */
   restart(): Promise<void>
   /** Number of crashes after which the server was restarted. */
@@ -52,6 +56,8 @@ export async function startShard(first: Server): Promise<Shard> {
       isKilled = true
       await server.kill()
     },
+    freeze: () => server.freeze(),
+    thaw: () => server.thaw(),
     crashes: () => crashes,
     url(database) {
       const { url } = server

@@ -1,0 +1,86 @@
+import { join } from 'node:path'
+import { createProcesses, type Process, type Recording } from '../lab/processes.ts'
+import type { Plan } from './layouts.ts'
+import type { GrowthConfig, GrowthRecord, Role } from './records.ts'
+
+export interface Member {
+  readonly role: Role
+  readonly part: number
+  readonly process: Process
+  readonly plan?: Plan | undefined
+}
+
+/** The processes of a growth run. */
+export interface Crew {
+  /** Starts writers, readers, a follower and a cleaner; resolves when the first states are written. */
+  begin(readers: number): Promise<void>
+  /** Living processes of these roles. */
+  living(...roles: readonly Role[]): readonly Member[]
+  /** Kills a process, and starts another one in its place, unless it is a mover. */
+  replace(member: Member): Promise<void>
+  move(plan: Plan): Promise<void>
+  resume(role?: 'resume' | 'undo'): Promise<void>
+  movers(): number
+  isMoving(plan: Pick<Plan, 'from' | 'to'>): boolean
+  end(
+    limitMs: number,
+  ): Promise<{ readonly histories: readonly Recording<GrowthRecord>[]; readonly hanging: number }>
+  kill(): Promise<void>
+}
+
+export async function createCrew(folder: string, common: GrowthConfig): Promise<Crew> {
+  const processes = await createProcesses<GrowthConfig, GrowthRecord>(
+    new URL('./worker.ts', import.meta.url),
+    folder,
+    common,
+  )
+  const members: Member[] = []
+  /** Histories of the writers of each part. */
+  const files = new Map<number, string[]>()
+
+  async function start(role: Role, part = 0, plan?: Plan): Promise<void> {
+    const file = join(folder, `process-${members.length + 1}.jsonl`)
+    const earlier = role === 'write' ? (files.get(part) ?? []) : []
+    if (role === 'write') files.set(part, [...earlier, file])
+    const process = processes.start({ role, part, earlier, plan })
+    members.push({ role, part, process, plan })
+    // A process that is killed before it is ready has been replaced.
+    await Promise.race([process.ready.catch(() => undefined), process.gone])
+  }
+
+  const living = (...roles: readonly Role[]): readonly Member[] =>
+    members.filter(({ role, process }) => roles.includes(role) && !process.isGone)
+  const movers = (): readonly Member[] => living('move', 'resume', 'undo')
+
+  return {
+    living,
+    async begin(readers) {
+      await Promise.all(Array.from({ length: common.writers }, (_, part) => start('write', part)))
+      await Promise.all([
+        ...Array.from({ length: readers }, () => start('read')),
+        start('follow'),
+        start('clean'),
+      ])
+    },
+    async replace({ role, part, process }) {
+      process.signal('SIGKILL')
+      await process.gone
+      if (role === 'write' || role === 'read' || role === 'follow' || role === 'clean')
+        await start(role, part)
+    },
+    move: (plan) => start('move', 0, plan),
+    resume: (role = 'resume') => start(role),
+    movers: () => movers().length,
+    isMoving: ({ from, to }) => movers().some(({ plan }) => plan?.from === from && plan.to === to),
+    async end(limitMs) {
+      for (const { process } of living('write', 'read', 'clean')) process.stop()
+      await Promise.race([
+        Promise.all(living('write', 'read', 'clean').map(({ process }) => process.gone)),
+        new Promise((resolve) => setTimeout(resolve, limitMs).unref()),
+      ])
+      for (const { process } of living('follow')) process.stop()
+      return processes.end(limitMs)
+    },
+    kill: () => processes.kill(),
+  }
+}
