@@ -1,7 +1,7 @@
 import type { CallOptions } from '@looseleaf/core'
 import { bucketsIn, optionKinds, type LayoutMove } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { bucketsOfMove, checkStore, loadOwn, shardAt } from '@looseleaf/protocol/internal'
+import { bucketsOfMove, checkStore, consumersBehind, loadOwn, shardAt } from '@looseleaf/protocol/internal'
 import { moveTask } from './move-lease.ts'
 import type { MoverStore } from './move-options.ts'
 import {
@@ -90,9 +90,10 @@ export async function movesIn(context: EngineContext, options: CallOptions): Pro
 /** Reads the report of a move, also of one that is over. */
 export async function readMove(
   context: EngineContext,
-  { id, from, to, buckets }: Omit<LayoutMove, 'phase'>,
+  move: LayoutMove,
   options: CallOptions,
 ): Promise<MoveReport> {
+  const { id, from, to, buckets } = move
   const [task, source] = await Promise.all([
     shardAt(context, to).tasks.load(moveTask(id), options),
     loadOwn(context, from, options),
@@ -101,7 +102,7 @@ export async function readMove(
   const isHeld = task?.owner !== undefined
   const isOver = NEXT[record.step] === undefined
   const handedOver = bucketsIn(bucketsOfMove(source.serves.away, id)).length
-  const waits = isHeld || isOver ? record.waitsFor : record.waitsFor || 'no process works on it'
+  const waits = isHeld || isOver ? record.waitsFor : await reasonToWait(context, move, record, options)
   return {
     id,
     from,
@@ -125,4 +126,21 @@ export async function readMove(
 function backOf({ step }: MoveRecord, handedOver: number): MoveReport['back'] {
   if (step === 'undoing' || step === 'undone') return undefined
   return handedOver === 0 ? 'undo' : 'move'
+}
+
+/** Returns the reason why a move that no process works on does not go on. Consumers are looked at anew. */
+async function reasonToWait(
+  context: EngineContext,
+  move: LayoutMove,
+  { step, waitsFor }: MoveRecord,
+  { signal }: CallOptions,
+): Promise<string> {
+  const awaited = step === 'emptying' ? await consumersBehind({ context, move, signal }) : []
+  if (awaited.length > 0) return awaitedText(move, awaited)
+  return waitsFor || 'no process works on it'
+}
+
+/** Describes the wait for consumers, with the way out. */
+export function awaitedText({ from }: Pick<LayoutMove, 'from'>, consumers: readonly string[]): string {
+  return `consumers that have changes to handle on shard ${from}: ${consumers.join(', ')}. Start their processes, or drop those that are not needed any more: looseleaf consumer drop NAME`
 }

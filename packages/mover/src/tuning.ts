@@ -2,8 +2,10 @@
 export interface Tuning {
   /** Time between two saves of the progress, which is the work that the death of a mover repeats. */
   readonly checkpointMs: number
-  /** Time between two looks at a move that another process has. */
+  /** Time between two looks at a move that another process has, or at consumers that are behind. */
   readonly pollMs: number
+  /** Longest wait for consumers at the end of a call. A later call deletes the rows that the source still has. */
+  readonly consumersMs: number
   /** The buckets are sealed in this many groups at most. More groups stop fewer writes at a time, and take longer. */
   readonly groups: number
   /** Least number of buckets of a group. */
@@ -15,6 +17,7 @@ export interface Tuning {
 export const TUNING: Tuning = {
   checkpointMs: 1_000,
   pollMs: 500,
+  consumersMs: 10_000,
   groups: 16,
   groupSize: 16,
   smallRound: 200,

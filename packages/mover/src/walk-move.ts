@@ -7,7 +7,6 @@ import {
   emptySource,
   endMove,
   leave,
-  requireNoConsumers,
   beginTarget,
   UNCHECKED_WAIT_MS,
   undoMove,
@@ -16,6 +15,7 @@ import { copyAllRows, copyRounds, countSource, createCopier, verifyCopies } from
 import { handOverGroups } from './hand-over-groups.ts'
 import type { MoveJob } from './move-job.ts'
 import type { MoveStep } from './move-record.ts'
+import { awaitedText } from './move-report.ts'
 
 /**
  * Walks a move from its present phase to the end. Every step can be repeated, so a mover that takes over walks the same way. A move that is
@@ -47,8 +47,6 @@ async function fill(job: MoveJob): Promise<void> {
   const { record } = lease
   const elapsed = elapsedBy(work.context.time)
   const began = elapsed()
-  // A consumer may have registered while the move was being announced.
-  await requireNoConsumers(work.context, { signal: work.signal })
   const attempt = await leave(work)
   await beginTarget(work.context, work.move.to, { signal: work.signal })
   if (attempt === undefined) return
@@ -81,11 +79,28 @@ async function switchReads(job: MoveJob): Promise<void> {
   await endMove(work)
 }
 
-/** Deletes what the source gave up. */
+/** Deletes what the source gave up. Leaves that to a later call if consumers take long to handle its changes. */
 async function empty(job: MoveJob): Promise<void> {
+  const { work, lease, tuning } = job
+  const { record } = lease
   await enter(job, 'emptying')
-  const emptied = await emptySource(job.work)
-  if (emptied !== undefined) job.lease.record.counts.emptied += emptied.entities + emptied.rows
+  const elapsed = elapsedBy(work.context.time)
+  const began = elapsed()
+  for (;;) {
+    const emptied = await emptySource(work)
+    if (emptied === undefined || 'entities' in emptied) {
+      if (emptied !== undefined) record.counts.emptied += emptied.entities + emptied.rows
+      break
+    }
+    record.waitsFor = awaitedText(work.move, emptied.awaits)
+    if (elapsed() - began >= tuning.consumersMs) {
+      // Reports look at the consumers anew while no process has the move.
+      record.waitsFor = ''
+      return
+    }
+    await lease.sleep(tuning.pollMs)
+  }
+  record.waitsFor = ''
   await enter(job, 'done')
 }
 

@@ -9,10 +9,23 @@ export {
   partitionNumbers,
   PARTITIONS,
   partitionTask,
+  readProgress,
+  type ConsumerProgress,
+} from './consumers/consumer-progress.ts'
+export {
+  joinedRegistry,
+  latestRegistration,
+  readRegistries,
+  readRegistry,
+  registrationIn,
   REGISTRY_TASK,
-} from './consumer-places.ts'
+  registryFromText,
+  type Registration,
+  type Registry,
+} from './consumers/registrations.ts'
 export { deleteLost, judgeDangling, upTo, type Judged, type JudgeOptions } from './delete-late.ts'
 export { followChanges, type ChangedRun, type FollowOptions } from './follow-changes/follow-changes.ts'
+export { createMovedRows, type FollowerProgress, type MovedRows } from './follow-changes/moved-rows.ts'
 export { isFloorOld, placeAt, readableFloor, type ReadableFloor } from './floor.ts'
 export type { PlacedKey, RowFailure, RowLanes, RowLanesOf } from './index-rows.ts'
 export { forEachShard, type EachShardOptions } from './joined-shards.ts'
@@ -55,8 +68,7 @@ export { compareEntities, countExtra, type Comparison } from './moves/compare-en
 export { copyEntities, type CopiedPage, type CopyRange } from './moves/copy-entities.ts'
 export { copyLast, type LastCopy } from './moves/last-copy.ts'
 export { copyIndexRows, type CopiedRows } from './moves/copy-rows.ts'
-export { ownedIds, requireNoConsumers, requireNoMoves } from './moves/moves-and-consumers.ts'
-export { emptySource, type Emptied } from './moves/empty.ts'
+export { consumersBehind, emptySource, type AwaitedConsumers, type Emptied } from './moves/empty.ts'
 export { groupsOf, handOver, seal, unseal } from './moves/hand-over.ts'
 export { checkedPlan, movableLayout, objectionsTo } from './moves/announce.ts'
 export { announceDraining, requireDrainable, withdrawDraining } from './moves/draining.ts'

@@ -1,5 +1,6 @@
 import { LooseleafError, parseId, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { readRegistry } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -10,7 +11,6 @@ import {
   replayDeadLetters,
 } from '../report/manage-consumers.ts'
 import { readConsumers } from '../report/read-consumers.ts'
-import { readRegistry } from '../records/registry.ts'
 import { gone, Search, SHARDS, until } from '../../test/search.ts'
 import type { ChangedEntity } from './changed-entity.ts'
 import { consume, type Consumer } from './consume.ts'

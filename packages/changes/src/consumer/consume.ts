@@ -1,6 +1,12 @@
 import { isLooseleafError, LooseleafError, type ErrorCode } from '@looseleaf/core'
 import { backgroundLoop, badArgument, guarded } from '@looseleaf/core/internal'
-import { checkStore, forEachShard, shardAt } from '@looseleaf/protocol/internal'
+import {
+  checkStore,
+  createMovedRows,
+  forEachShard,
+  shardAt,
+  type Registration,
+} from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import { checkConsumerName } from '../records/names.ts'
 import { beginningOf, register } from '../records/registry.ts'
@@ -8,11 +14,13 @@ import type { ChangesStore } from '../changes-store.ts'
 import type { ChangedEntity } from './changed-entity.ts'
 import { consumeOptionKinds, settledOptions, type ConsumeOptions } from './consume-options.ts'
 import { createPartitionLeases } from './partition-leases.ts'
+import { createPassedChanges } from './passed-changes.ts'
 import { createReplays } from './replays.ts'
 import { createRetrySlots } from './retry-slots.ts'
 import { createRowHandler, type HandledCounts, type Handler } from './row-handler.ts'
 import { reserveName } from './running-names.ts'
 import { createShardConsumer } from './shard-consumer.ts'
+import { storeProgress } from './store-progress.ts'
 
 export interface Consumer {
   /** Stops taking changes, waits for the handlers in flight, saves the places, and releases the leases for other processes. */
@@ -89,11 +97,11 @@ export function consume(
       context.onWarning(`The consumer ${name} has ended: ${error.message}`)
   }
 
-  let incarnation = ''
+  let registration: Registration = { incarnation: '', at: 0, begun: [], floors: [] }
   let registered: Promise<void> | undefined
   const ensureRegistered = (): Promise<void> =>
     (registered ??= register(context, name, options.from, { signal }).then(
-      (answer) => void (incarnation = answer),
+      (answer) => void (registration = answer),
       (error: unknown) => {
         registered = undefined
         throw error
@@ -101,6 +109,11 @@ export function consume(
     ))
 
   const owner = context.random.uuid()
+  const progress = storeProgress(context, name, {
+    registration: () => registration,
+    everyMs: settled.pollMs,
+    signal,
+  })
   const limit = pLimit(settled.concurrency)
   const createShardSlots = createRetrySlots(settled.concurrency)
   const consumeShard = (shard: number) => {
@@ -109,10 +122,10 @@ export function consume(
       consumer: name,
       owner,
       leaseMs: settled.leaseMs,
-      incarnation: () => incarnation,
+      incarnation: () => registration.incarnation,
       onError: onRoundError,
       async beginning(call) {
-        const place = await beginningOf(context, name, incarnation, shard, call)
+        const place = await beginningOf(context, name, registration.incarnation, shard, call)
         if (place !== undefined) return place
         throw new LooseleafError('NOT_FOUND', `The consumer ${name} was dropped.`, { shard: shardName })
       },
@@ -126,12 +139,15 @@ export function consume(
       signal,
       report,
     })
+    const moved = createMovedRows(context, shard, progress, signal)
     const work = createShardConsumer(context, {
       ...settled,
       shard,
       leases,
       handler: rows,
       replays: createReplays(context, name, shard, leases),
+      moved,
+      passing: createPassedChanges(context, { shard, consumer: name, moved, leases }),
       retrySlots,
       signal,
       onError: onRoundError,

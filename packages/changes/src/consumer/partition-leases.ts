@@ -8,11 +8,11 @@ import {
   partitionTask,
   processName,
   REGISTRY_TASK,
+  registryFromText,
   shardAt,
 } from '@looseleaf/protocol/internal'
 import { waitingTask } from '../records/names.ts'
 import { recordFromText, recordToText, type Failing } from '../records/partition-record.ts'
-import { registryFromText } from '../records/registry.ts'
 
 /** A partition of a shard whose lease this process has. */
 export interface HeldPartition {

@@ -2,19 +2,23 @@ import type { CallOptions } from '@looseleaf/core'
 import { elapsedBy } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { editLettersOf, readLetters, type StoredLetter } from '../records/dead-letters.ts'
+import type { LetterList } from '../records/names.ts'
+import type { Failing } from '../records/partition-record.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 import { MAX_FAILING } from './row-handler.ts'
 
-/** Dead letters of a shard that were marked by `replayDeadLetters`. */
+/** Letters of a shard that become failing changes: dead ones that `replayDeadLetters` marked, and those that another shard passed on. */
 export interface Replays {
-  /** Reads the marked letters of these partitions. Returns none while it is too early to read long lists again, see `READS_PART`. */
+  /** Reads such letters of these partitions. Returns none while it is too early to read long lists again, see `READS_PART`. */
   readWanted(
     partitions: readonly HeldPartition[],
     options: CallOptions,
-  ): Promise<ReadonlyMap<HeldPartition, readonly StoredLetter[]>>
-  /** Turns letters into failing changes that are due now. */
-  take(partition: HeldPartition, letters: readonly StoredLetter[], options: CallOptions): Promise<void>
+  ): Promise<ReadonlyMap<HeldPartition, WantedLetters>>
+  /** Turns letters into failing changes. Dead ones are due now. */
+  take(partition: HeldPartition, wanted: WantedLetters, options: CallOptions): Promise<void>
 }
+
+type WantedLetters = Readonly<Record<LetterList, readonly StoredLetter[]>>
 
 /** Reading letters takes at most one part in so many of the time: long lists are read less often. */
 const READS_PART = 50
@@ -35,30 +39,44 @@ export function createReplays(
       const numbers = partitions.map(({ number }) => number)
       const letters = await readLetters(context, consumer, shard, numbers, options)
       readsAt = elapsed() + READS_PART * (elapsed() - began)
-      const letterLists = partitions.map((partition) => {
-        // At most half of the failing changes of a partition are replays, so that new changes proceed.
+      const wanted = partitions.map((partition): readonly [HeldPartition, WantedLetters] => {
+        // At most half of the failing changes of a partition come from letters, so that new changes proceed.
         const room = Math.max(0, MAX_FAILING / 2 - partition.failing.size)
-        const wanted = letters.get(partition.number)?.filter(({ replay }) => replay) ?? []
-        return [partition, wanted.slice(0, room)] as const
+        const moved = (letters.moved.get(partition.number) ?? []).slice(0, room)
+        const replayed = letters.dead.get(partition.number)?.filter(({ replay }) => replay) ?? []
+        return [partition, { moved, dead: replayed.slice(0, room - moved.length) }]
       })
-      return new Map(letterLists.filter(([, wanted]) => wanted.length > 0))
+      return new Map(wanted.filter(([, { dead, moved }]) => dead.length + moved.length > 0))
     },
-    async take(partition, letters, options) {
-      const taken = new Set(letters.map(({ id }) => id))
-      for (const { id, version, error, failedAt } of letters)
-        partition.failing.set(id, { id, version, attempts: 0, error, failedAt })
+    async take(partition, { dead, moved }, options) {
+      const { failing } = partition
+      for (const letter of dead) failing.set(letter.id, failingOf(letter, 0))
+      for (const letter of moved)
+        if ((failing.get(letter.id)?.version ?? -1) < letter.version)
+          failing.set(letter.id, failingOf(letter, letter.attempts))
       // The change is saved as failing before its letter is removed: a crash in between leaves it in both lists, never in neither.
       await leases.save(options)
       if (!partition.isHeld) return
-      const isTaken = ({ id, replay }: StoredLetter): boolean => replay && taken.has(id)
-      await editLettersOf(
-        context,
-        consumer,
-        { shard, partition: partition.number },
-        isTaken,
-        () => [],
-        options,
-      )
+      await remove(partition, 'dead', dead, options)
+      await remove(partition, 'moved', moved, options)
     },
   }
+
+  async function remove(
+    { number }: HeldPartition,
+    list: LetterList,
+    letters: readonly StoredLetter[],
+    options: CallOptions,
+  ): Promise<void> {
+    if (letters.length === 0) return
+    const versions = new Map(letters.map(({ id, version }) => [id, version]))
+    const isTaken = ({ id, version, replay }: StoredLetter): boolean =>
+      versions.get(id) === version && (replay || list === 'moved')
+    const at = { shard, partition: number, list }
+    await editLettersOf(context, consumer, at, isTaken, () => [], options)
+  }
+}
+
+function failingOf({ id, version, error, failedAt }: StoredLetter, attempts: number): Failing {
+  return { id, version, attempts, error, failedAt }
 }

@@ -4,21 +4,24 @@ import { longestBody, wholeRows, type EngineContext } from '@looseleaf/index-eng
 import {
   lastingPage,
   openedTo,
-  ownedIds,
   PARTITIONS,
   placeAt,
   readableFloor,
   requireUnpurged,
   shardAt,
+  type MovedRows,
   type ReadableFloor,
 } from '@looseleaf/protocol/internal'
 import { lagOf } from '../records/lag.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
+import type { PassedChanges } from './passed-changes.ts'
+import { comparePlaces, newestOf, oldestOf } from './places.ts'
 import type { Replays } from './replays.ts'
 import type { RetrySlots } from './retry-slots.ts'
 import { createEmptyStretch } from './empty-stretch.ts'
 import { createRetryTurns } from './retry-turns.ts'
 import { MAX_FAILING, type RowHandler } from './row-handler.ts'
+import { createWaitingRows } from './waiting-rows.ts'
 
 export interface ShardConsumer {
   /** Does a bounded amount of work. Returns the milliseconds to wait before the next round. */
@@ -34,6 +37,8 @@ export interface ShardConsumerOptions {
   readonly leases: PartitionLeases
   readonly handler: RowHandler
   readonly replays: Replays
+  readonly moved: MovedRows
+  readonly passing: PassedChanges
   readonly retrySlots: RetrySlots
   readonly pollMs: number
   readonly leaseMs: number
@@ -55,11 +60,9 @@ const REFRESH_MS = 2_000
 /** Milliseconds that new changes wait for retries. In a partition with a slower retry they wait until it has ended. */
 const RETRY_MS = 100
 
-/** Half an hour in µs. No purge reaches a younger place, because tombstones are kept for at least an hour. */
-const OLD_MICROS = 1_800_000_000
-
 export function createShardConsumer(context: EngineContext, options: ShardConsumerOptions): ShardConsumer {
-  const { shard, leases, handler, replays, retrySlots, pollMs, leaseMs, signal, onError } = options
+  const { shard, leases, handler, replays, moved, passing, retrySlots, pollMs, leaseMs, signal, onError } =
+    options
   const elapsed = elapsedBy(context.time)
   const currentShard = (): ReturnType<typeof shardAt> => shardAt(context, shard)
   const refreshMs = Math.min(REFRESH_MS, leaseMs / 3)
@@ -69,11 +72,13 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   let clock: { readonly floor: number; readonly now: number; readonly at: number } | undefined
   let hasNews = false
   let pageLimit = PAGE
-  const turns = createRetryTurns(handler.due)
+  const turns = createRetryTurns((partition) =>
+    handler.due(partition).filter((change) => !passing.isOver(change, partition)),
+  )
   /** Failovers that set places back. A handler that began before one must not move a place: the new primary may give its time to another write. */
   let fallbacks = 0
   const empty = createEmptyStretch()
-  let isOwned: ((id: Uint8Array) => boolean) | undefined
+  const waiting = createWaitingRows(moved, onError)
 
   /** Work in flight by partition number. A busy partition begins nothing else, and it is not released. */
   const busy = new Map<number, Promise<unknown>>()
@@ -141,8 +146,9 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       pollMs,
       signal,
     )
-    const { floor, now } = readable
-    requireNoGap(leases.held, readable)
+    const { floor, now, epoch } = readable
+    await moved.learn(epoch)
+    await requireNoGap(leases.held, readable)
     clock = { floor, now, at: askedAt }
     empty.checkFloor(floor)
     for (const partition of leases.held) {
@@ -161,9 +167,25 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     hasNews = true
   }
 
-  /** Throws `CHANGES_GONE` if a purge removed deletions that one of these partitions has not seen. Purges wait for consumers, but not for ever. */
-  function requireNoGap(partitions: readonly HeldPartition[], state: Pick<FloorState, 'purged'>): void {
-    for (const { place, since } of partitions) requireUnpurged(currentShard(), state, { ...place, since })
+  /**
+   * Throws `CHANGES_GONE` if a purge removed deletions that one of these partitions has not seen, or a move rows. Purges wait for consumers,
+   * but not for ever.
+   */
+  async function requireNoGap(
+    partitions: readonly HeldPartition[],
+    state: Pick<FloorState, 'purged'>,
+  ): Promise<void> {
+    for (const partition of partitions) {
+      const place = { ...partition.place, since: partition.since }
+      try {
+        requireUnpurged(currentShard(), state, place)
+        moved.requireKept(place)
+      } catch (error) {
+        // Another process may have taken the partition over, and have handled these changes.
+        await leases.save({ signal })
+        if (partition.isHeld) throw error
+      }
+    }
   }
 
   /** Hands over the next changes of these partitions. Returns whether there may be more. */
@@ -185,19 +207,20 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       pageLimit,
       { signal, maxBody: longestBody(pageLimit) },
     )
-    // A purge may have overtaken a place this old after the floor was read and before the page was.
-    const oldest = oldestOf(partitions.map(({ place }) => place))
-    const shardTime = clock && clock.now + 1_000 * (elapsed() - clock.at)
-    if (shardTime !== undefined && shardTime - oldest.updated > OLD_MICROS)
-      requireNoGap(partitions, await entities.floor({ signal }))
     if (page.length === 0) {
       const stretch = empty.recordEmpty(partitions, upTo, opened)
       for (const partition of stretch?.proven ?? []) movePlace(partition, stretch!.end)
       pageLimit = Math.min(PAGE, 2 * pageLimit)
       return false
     }
-    const owns = (isOwned ??= await ownedIds(context, shard, { signal }))
-    const rows = page.filter((row) => owns(row.id) && comparePlaces(row, partitionOf(row).place) > 0)
+    // A purge may have overtaken a place after the floor was read and before the page was, and a move may have begun or ended.
+    const state = await entities.floor({ signal })
+    await moved.learn(state.epoch)
+    await requireNoGap(partitions, state)
+    const rows = await waiting.choose(
+      page.filter((row) => comparePlaces(row, partitionOf(row).place) > 0),
+      partitionOf,
+    )
     const versions = new Map(rows.map(({ addedId, version }) => [addedId, version]))
     const isLast = page.length < pageLimit
     const end = isLast ? placeAt(until) : (page.at(-1) as UpdatedPlace)
@@ -233,8 +256,10 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       await waitUpTo(begun, beginBy - elapsed() + PATIENCE_MS)
       if (signal.aborted) break
     }
-    for (const partition of partitions)
-      if (!unfinished.has(partition) && !signal.aborted) advance(partition, end)
+    for (const partition of partitions) {
+      if (!unfinished.has(partition) && !signal.aborted)
+        advance(partition, waiting.placeBefore(partition) ?? end)
+    }
     // The next page is about as long as the number of handlers that this one could begin.
     pageLimit = Math.min(PAGE, unfinished.size > 0 ? Math.max(LEAST_PAGE, 2 * handled) : 2 * pageLimit)
     return (!isLast || unfinished.size > 0) && (rows.length === 0 || handled > 0)
@@ -260,7 +285,10 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     return true
   }
 
-  /** Reads the rows of these entities, by id. `later` stands for a row that may not be durable yet. */
+  /**
+   * Reads the rows of these entities, by id. `later` stands for a row that may not be durable yet. Returns nothing if the buckets of the
+   * shard have changed: the next retry goes by the new ones.
+   */
   async function readDue(due: ReadonlyMap<string, HeldPartition>): Promise<Map<string, EntityRow | 'later'>> {
     const ids = [...due.keys()].map(parseId)
     const read = async (): Promise<Map<string, EntityRow>> => {
@@ -273,12 +301,12 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       return found
     }
     const rows = await read()
+    const { epoch, purged } = await currentShard().entities.floor({ signal })
+    if (epoch !== moved.epoch) return new Map()
     const missing = [...due].filter(([id]) => !rows.has(id))
     // The tombstone was purged while the change failed. The deletion is still handed over, with the highest version that was purged.
-    const purged =
-      missing.length === 0 ? 0 : (await currentShard().entities.floor({ signal })).purged.version - 1
     for (const [id, { failing, place }] of missing) {
-      const version = Math.max(purged, failing.get(id)?.version ?? 0)
+      const version = Math.max(purged.version - 1, failing.get(id)?.version ?? 0)
       rows.set(id, { id: parseId(id), version, updated: place.updated - 1, body: null })
     }
     const isBelow = ([id, { updated }]: [string, EntityRow]): boolean => updated < due.get(id)!.place.updated
@@ -327,36 +355,17 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
         await leases.refresh(new Set(busy.keys()), { signal })
         refreshAt = elapsed() + refreshMs
         await takeReplays().catch(onError)
+        await passing.passOn(idle(), { signal }).catch(onError)
       }
       const retried = await retry()
       if (retried) await saveIfDue()
       const upTo = leases.held.length > 0 ? await readFloor() : undefined
       turns.passed(idle())
-      const open = idle().filter(({ failing }) => failing.size < MAX_FAILING)
+      const open = await waiting.open(idle().filter(({ failing }) => failing.size < MAX_FAILING))
       const hasMore = upTo !== undefined && open.length > 0 && (await handOverPage(open, upTo))
       await saveIfDue()
       if (hasMore || retried) return 0
       return leases.held.length === 0 ? Math.min(refreshMs, SAVE_MS) : pollMs
     },
   }
-}
-
-function comparePlaces(a: UpdatedPlace, b: UpdatedPlace): number {
-  return a.updated - b.updated || a.addedId - b.addedId
-}
-
-/** Returns the latest place; the beginning if the list is empty. */
-function newestOf(places: readonly UpdatedPlace[]): UpdatedPlace {
-  return places.reduce<UpdatedPlace>(
-    (newest, place) => (comparePlaces(place, newest) > 0 ? place : newest),
-    placeAt(0),
-  )
-}
-
-/** Returns the earliest place; one after all others if the list is empty. */
-function oldestOf(places: readonly UpdatedPlace[]): UpdatedPlace {
-  return places.reduce<UpdatedPlace>((oldest, place) => (comparePlaces(place, oldest) < 0 ? place : oldest), {
-    updated: Infinity,
-    addedId: 0,
-  })
 }

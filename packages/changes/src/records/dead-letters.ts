@@ -3,22 +3,29 @@ import { parseObject, toObject } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { partitionNumbers, shardAt } from '@looseleaf/protocol/internal'
 import { editWhenFree } from './edit-when-free.ts'
-import { deadTask } from './names.ts'
+import { letterTask, type LetterList } from './names.ts'
 import { failingIn, type Failing } from './partition-record.ts'
 
-/** A dead letter as it is stored. `replay` marks one that `replayDeadLetters` wants handled again. */
+/** A letter as it is stored. `replay` marks a dead one that `replayDeadLetters` wants handled again. */
 export interface StoredLetter extends Failing {
   readonly replay: boolean
 }
 
-/** Dead letters per partition. With a full list, changes stay failing and the partition stops once it has too many of them. */
+/** The list of letters of a partition. Default: the dead ones. */
+interface ListPlace {
+  readonly shard: number
+  readonly partition: number
+  readonly list?: LetterList
+}
+
+/** Letters per list. With a full list of dead ones, changes stay failing and the partition stops once it has too many of them. */
 const MAX_LETTERS = 10_000
 
 /** Adds letters of a partition; each replaces an older one of its entity. Returns for each letter whether there was room. */
 export async function addLetters(
   context: EngineContext,
   consumer: string,
-  at: { readonly shard: number; readonly partition: number },
+  { shard, partition, list = 'dead' }: ListPlace,
   letters: readonly Failing[],
   options: CallOptions,
 ): Promise<readonly boolean[]> {
@@ -32,29 +39,35 @@ export async function addLetters(
     })
     return lettersToText([...all.values()])
   }
-  await editWhenFree(context, at.shard, deadTask(consumer, at.partition), add, options)
+  await editWhenFree(context, shard, letterTask(consumer, partition, list), add, options)
   return added
 }
 
-/** Reads the letters of some partitions of a shard, by partition. */
+export type LettersByPartition = ReadonlyMap<number, readonly StoredLetter[]>
+
+/** Reads the letters of some partitions of a shard. */
 export async function readLetters(
   context: EngineContext,
   consumer: string,
   shard: number,
   partitions: readonly number[],
   options: CallOptions,
-): Promise<ReadonlyMap<number, readonly StoredLetter[]>> {
-  const names = partitions.map((partition) => deadTask(consumer, partition))
+): Promise<Readonly<Record<LetterList, LettersByPartition>>> {
+  const namesOf = (list: LetterList): string[] =>
+    partitions.map((partition) => letterTask(consumer, partition, list))
+  const names = [...namesOf('dead'), ...namesOf('moved')]
   const states = await shardAt(context, shard).tasks.loadAll(names, options)
-  return new Map(
-    partitions.map((partition, i) => [
-      partition,
-      lettersFromText(states.get(names[i] as string)?.progress ?? ''),
-    ]),
-  )
+  const lettersOf = (list: LetterList): LettersByPartition =>
+    new Map(
+      namesOf(list).map((name, i) => [
+        partitions[i] as number,
+        lettersFromText(states.get(name)?.progress ?? ''),
+      ]),
+    )
+  return { dead: lettersOf('dead'), moved: lettersOf('moved') }
 }
 
-/** Replaces each picked letter of a consumer, on all shards, by the result of `edit`. Returns the number of picked letters. */
+/** Replaces each picked dead letter of a consumer, on all shards, by the result of `edit`. Returns the number of picked letters. */
 export async function editLetters(
   context: EngineContext,
   consumer: string,
@@ -64,8 +77,8 @@ export async function editLetters(
 ): Promise<number> {
   const counts = await Promise.all(
     context.driver.shards.map(async (_, shard) => {
-      const letters = await readLetters(context, consumer, shard, partitionNumbers, options)
-      const withPicked = partitionNumbers.filter((partition) => letters.get(partition)?.some(pick))
+      const { dead } = await readLetters(context, consumer, shard, partitionNumbers, options)
+      const withPicked = partitionNumbers.filter((partition) => dead.get(partition)?.some(pick))
       let picked = 0
       for (const partition of withPicked) {
         picked += await editLettersOf(context, consumer, { shard, partition }, pick, edit, options)
@@ -76,11 +89,11 @@ export async function editLetters(
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-/** As `editLetters`, for one partition. */
+/** As `editLetters`, for one list. */
 export async function editLettersOf(
   context: EngineContext,
   consumer: string,
-  at: { readonly shard: number; readonly partition: number },
+  { shard, partition, list = 'dead' }: ListPlace,
   pick: (letter: StoredLetter) => boolean,
   edit: (picked: StoredLetter) => readonly StoredLetter[],
   options: CallOptions,
@@ -91,7 +104,7 @@ export async function editLettersOf(
     picked = letters.filter(pick).length
     return lettersToText(letters.flatMap((letter) => (pick(letter) ? edit(letter) : [letter])))
   }
-  await editWhenFree(context, at.shard, deadTask(consumer, at.partition), editText, options)
+  await editWhenFree(context, shard, letterTask(consumer, partition, list), editText, options)
   return picked
 }
 

@@ -3,7 +3,7 @@ import { partitionNumbers } from '@looseleaf/protocol/internal'
 import { Hours, type Process } from '../../test/hours.ts'
 import { discardDeadLetters, readDeadLetters } from '../report/manage-consumers.ts'
 import { editWhenFree } from './edit-when-free.ts'
-import { deadTask } from './names.ts'
+import { letterTask } from './names.ts'
 
 let hours: Hours
 let process: Process
@@ -52,7 +52,7 @@ it('an edit waits ten seconds for a task that others hold, then throws and chang
 
 it('a change is retried while others hold the dead letters, and discarding them throws `SHARD_BUSY`', async () => {
   await process.store.put({})
-  const dead = partitionNumbers.map((partition) => deadTask('search', partition))
+  const dead = partitionNumbers.map((partition) => letterTask('search', partition, 'dead'))
   const hold = () => Promise.all([0, 1].map((shard) => tasksOf(shard).claimAll(dead, 'other', 60_000)))
   await hold()
   const errors = new Set<unknown>()

@@ -1,81 +1,88 @@
-import { isLooseleafError, LooseleafError, type CallOptions } from '@looseleaf/core'
-import { countIn, parseObject, textIn, toObject } from '@looseleaf/core/internal'
+import { LooseleafError, type CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
+  joinedRegistry,
+  latestRegistration,
   placeAt,
+  readRegistries,
+  registrationIn,
   REGISTRY_TASK,
-  requireNoMoves,
-  shardAt,
+  registryFromText,
   type FollowedPlace,
+  type Registration,
+  type Registry,
 } from '@looseleaf/protocol/internal'
 import { editWhenFree } from './edit-when-free.ts'
 
-/** The registration of a consumer. A consumer that was dropped and started again has a new one. */
-export interface Registration {
-  /** Unique id of the registration. Each saved place carries it. */
-  readonly incarnation: string
-  /** Time of the registration in milliseconds since 1970, by the clock of the process. */
-  readonly at: number
-  /** First place on each shard, in µs since 1970. */
-  readonly begun: readonly number[]
-  /** Floor of each shard at the registration. The consumer never knew entities that were deleted before it. */
-  readonly floors: readonly number[]
-}
-
-/** The consumers of a store, by name. */
-export type Registry = ReadonlyMap<string, Registration>
-
-export async function readRegistry(
-  context: EngineContext,
-  shard: number,
-  options: CallOptions,
-): Promise<Registry> {
-  return registryFromText((await shardAt(context, shard).tasks.load(REGISTRY_TASK, options))?.progress ?? '')
-}
-
 /**
- * Registers a consumer on every shard, unless every shard that answers knows it already. Returns its incarnation. A new consumer needs all
- * shards, so that it begins at the same moment on each. Throws `BAD_OPTION` for a new consumer without `from`, and `CONFLICT` while buckets move.
+ * Registers a consumer on every shard, unless every shard that answers knows it already. Returns its registration. A new consumer needs all
+ * shards, so that it begins at the same moment on each. Throws `BAD_OPTION` for a new consumer without `from`.
+ *
+ * The name stands on every shard before any floor is raised, because a move may be about to delete rows at their source:
+ * 1. The consumer raises the floor of the source, to begin there.
+ * 2. A mover raises the floor, finds no consumer that has to read the rows, and deletes them.
+ * 3. The consumer registers. It began before the deletion, so it would take no copies at the target, and miss the entities.
  */
 export async function register(
   context: EngineContext,
   consumer: string,
   from: 'beginning' | 'now' | undefined,
   options: CallOptions,
-): Promise<string> {
+): Promise<Registration> {
   const { shards } = context.driver
-  const { registries, failure } = await readRegistries(context, options)
-  const found = latest(registries.flatMap((registry) => registry.get(consumer) ?? []))
-  const isOn = (registry: Registry): boolean => registry.get(consumer)?.incarnation === found?.incarnation
-  if (found !== undefined && registries.every(isOn)) return found.incarnation
-  if (failure !== undefined) throw failure
-  await requireNoMoves(context, options)
-  const begin = async (): Promise<Registration> => {
-    const isFromBeginning = requireFrom(consumer, from) === 'beginning'
+  for (;;) {
+    const { registries, failure } = await readRegistries(context, options)
+    const found = registrationIn(registries, consumer)
+    const isOn = (registry: Registry): boolean => {
+      const registered = registry.get(consumer)
+      return registered?.incarnation === found?.incarnation && isComplete(registered)
+    }
+    if (found !== undefined && isComplete(found) && registries.every(isOn)) return found
+    if (failure !== undefined) throw failure
+    const isFromBeginning = isComplete(found) || requireFrom(consumer, from) === 'beginning'
+    const fresh = { incarnation: context.random.uuid(), at: context.time.now(), begun: [], floors: [] }
+    const named = await putEverywhere(context, consumer, found ?? fresh, found === undefined, options)
+    if (isComplete(named)) return named
     const floors = await Promise.all(shards.map(({ entities }) => entities.raiseFloor(options)))
     const begun = isFromBeginning ? shards.map(() => 0) : floors
-    return { incarnation: context.random.uuid(), at: context.time.now(), begun, floors }
+    const complete = await putEverywhere(context, consumer, { ...named, begun, floors }, false, options)
+    // Otherwise another process has dropped the consumer, and begins to register it again.
+    if (isComplete(complete)) return complete
   }
-  let registration = found ?? (await begin())
-  const put = (text: string): string => toText(new Map([...registryFromText(text), [consumer, registration]]))
-  // If several processes register a new name at the same time, the first one on shard 0 wins, and the others adopt its registration.
-  const putFirst = (text: string): string => {
-    const existing = registryFromText(text).get(consumer)
-    if (existing !== undefined) registration = found === undefined ? existing : latest([existing, found])!
-    return put(text)
-  }
+}
+
+const isComplete = (registration: Registration | undefined): boolean =>
+  registration !== undefined && registration.floors.length > 0
+
+/**
+ * Puts a registration on every shard. If several processes register a name at the same time, the first one on shard 0 wins, and the others
+ * adopt its registration. Returns that of shard 0.
+ */
+async function putEverywhere(
+  context: EngineContext,
+  consumer: string,
+  registration: Registration,
+  isNew: boolean,
+  options: CallOptions,
+): Promise<Registration> {
+  const edit =
+    (choose: (existing: Registration | undefined) => Registration) =>
+    (text: string): string => {
+      const registry = registryFromText(text)
+      return toText(new Map([...registry, [consumer, choose(registry.get(consumer))]]))
+    }
+  let first = registration
+  const putFirst = edit((existing) => {
+    if (existing !== undefined) first = isNew ? existing : latestRegistration([existing, registration])!
+    return first
+  })
+  const putOther = edit((existing) =>
+    existing?.incarnation === first.incarnation ? latestRegistration([existing, first])! : first,
+  )
   await editWhenFree(context, 0, REGISTRY_TASK, putFirst, options)
-  await Promise.all(shards.slice(1).map((_, i) => editWhenFree(context, i + 1, REGISTRY_TASK, put, options)))
-  // A move may have been announced meanwhile, before it could see this registration.
-  try {
-    await requireNoMoves(context, options)
-  } catch (error) {
-    if (!isLooseleafError(error, 'CONFLICT')) throw error
-    // No process can have handled anything yet, since each comes here first.
-    await Promise.all(shards.map((_, shard) => unregister(context, consumer, shard, options)))
-    throw error
-  }
-  return registration.incarnation
+  const others = context.driver.shards.slice(1)
+  await Promise.all(others.map((_, i) => editWhenFree(context, i + 1, REGISTRY_TASK, putOther, options)))
+  return first
 }
 
 /** There is no safe default: `beginning` might send everything once more, `now` might skip it. */
@@ -101,7 +108,7 @@ export async function beginningOf(
   const { registries, failure } = await readRegistries(context, options)
   const known = registries
     .map((registry) => registry.get(consumer))
-    .find((registration) => registration?.incarnation === incarnation)
+    .find((registration) => registration?.incarnation === incarnation && isComplete(registration))
   if (known === undefined && failure !== undefined) throw failure
   return known && { ...placeAt(known.begun[shard] ?? 0), since: known.floors[shard] ?? 0 }
 }
@@ -128,52 +135,10 @@ export async function consumerNames(
   readonly failure: LooseleafError | undefined
 }> {
   const { registries, failure } = await readRegistries(context, options)
-  const names = [...new Set(registries.flatMap((registry) => [...registry.keys()]))].toSorted()
-  const registeredAt = new Map(
-    names.map((name) => [name, latest(registries.flatMap((registry) => registry.get(name) ?? []))?.at ?? 0]),
-  )
+  const registry = joinedRegistry(registries)
+  const names = [...registry.keys()].toSorted()
+  const registeredAt = new Map(names.map((name) => [name, registry.get(name)?.at ?? 0]))
   return { names, registeredAt, failure }
-}
-
-/** Reads the registries of the shards that answer, and the error of one that does not. Throws if no shard answers. */
-async function readRegistries(
-  context: EngineContext,
-  options: CallOptions,
-): Promise<{ readonly registries: readonly Registry[]; readonly failure: LooseleafError | undefined }> {
-  const answers = await Promise.allSettled(
-    context.driver.shards.map((_, shard) => readRegistry(context, shard, options)),
-  )
-  const registries = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
-  const failure: unknown = answers.find((answer) => answer.status === 'rejected')?.reason
-  if (failure === undefined) return { registries, failure }
-  if (registries.length === 0 || !isLooseleafError(failure)) throw failure
-  return { registries, failure }
-}
-
-/** Returns the latest registration of one name. A restored shard may have an older one. */
-function latest(registrations: readonly Registration[]): Registration | undefined {
-  return registrations.toSorted((a, b) => b.at - a.at)[0]
-}
-
-export function registryFromText(text: string): Registry {
-  return new Map(
-    Object.entries(parseObject(text) ?? {}).map(([name, item]) => {
-      const value = toObject(item) ?? {}
-      const numbersOf = (list: string): number[] => {
-        const found = toObject(value[list]) ?? {}
-        return Object.keys(found).map((shard) => countIn(found, shard))
-      }
-      return [
-        name,
-        {
-          incarnation: textIn(value, 'incarnation'),
-          at: countIn(value, 'at'),
-          begun: numbersOf('begun'),
-          floors: numbersOf('floors'),
-        },
-      ]
-    }),
-  )
 }
 
 function toText(registry: Registry): string {

@@ -1,11 +1,16 @@
 import type { EntityId } from '@looseleaf/core'
 import type { FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { partitionNumbers, partitionTask, REGISTRY_TASK } from '@looseleaf/protocol/internal'
+import {
+  partitionNumbers,
+  partitionTask,
+  readRegistry,
+  REGISTRY_TASK,
+  type Registry,
+} from '@looseleaf/protocol/internal'
 import { Hours, type Process } from '../../test/hours.ts'
 import { gone, SHARDS } from '../../test/search.ts'
 import { editWhenFree } from '../records/edit-when-free.ts'
-import { readRegistry, type Registry } from '../records/registry.ts'
 import { dropConsumer } from './manage-consumers.ts'
 
 /* A simulated clock, because the leases of a drop expire after half a minute. */

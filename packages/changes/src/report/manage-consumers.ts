@@ -3,7 +3,7 @@ import { badArgument, optionKinds } from '@looseleaf/core/internal'
 import { checkStore, partitionNumbers, partitionTask, shardAt } from '@looseleaf/protocol/internal'
 import type { ChangesStore } from '../changes-store.ts'
 import { editLetters, readLetters, type StoredLetter } from '../records/dead-letters.ts'
-import { checkConsumerName, deadTask, waitingTask } from '../records/names.ts'
+import { checkConsumerName, letterTask, waitingTask } from '../records/names.ts'
 import { consumerNames, unregister } from '../records/registry.ts'
 
 /** A change that failed `maxAttempts` times and is no longer retried. */
@@ -33,7 +33,7 @@ export async function readDeadLetters(
     context.driver.shards.map((_, shard) => readLetters(context, consumer, shard, partitionNumbers, options)),
   )
   return byShard
-    .flatMap((letters) => [...letters.values()].flat())
+    .flatMap(({ dead }) => [...dead.values()].flat())
     .toSorted((a, b) => a.failedAt - b.failedAt)
     .map(({ id, version, attempts, error, failedAt, replay }) => ({
       id,
@@ -86,7 +86,8 @@ export async function dropConsumer(
   const owner = context.random.uuid()
   const taskNames = [
     ...partitionNumbers.map((partition) => partitionTask(consumer, partition)),
-    ...partitionNumbers.map((partition) => deadTask(consumer, partition)),
+    ...partitionNumbers.map((partition) => letterTask(consumer, partition, 'dead')),
+    ...partitionNumbers.map((partition) => letterTask(consumer, partition, 'moved')),
     waitingTask(consumer),
   ]
   const emptyTexts = new Map(taskNames.map((name) => [name, '']))

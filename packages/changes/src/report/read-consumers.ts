@@ -5,13 +5,14 @@ import {
   partitionNumbers,
   PARTITIONS,
   partitionTask,
+  readRegistry,
   shardAt,
 } from '@looseleaf/protocol/internal'
 import type { ChangesStore } from '../changes-store.ts'
-import { readLetters } from '../records/dead-letters.ts'
+import { readLetters, type LettersByPartition } from '../records/dead-letters.ts'
 import { lagOf } from '../records/lag.ts'
 import { recordFromText } from '../records/partition-record.ts'
-import { consumerNames, readRegistry } from '../records/registry.ts'
+import { consumerNames } from '../records/registry.ts'
 
 /** Progress of a consumer, over all processes. */
 export interface ConsumerReport {
@@ -78,7 +79,7 @@ async function shardReport(
     deadLetters: 0,
   }
   try {
-    const [states, registry, letters, { now }] = await Promise.all([
+    const [states, registry, { dead, moved }, { now }] = await Promise.all([
       tasks.loadAll(
         partitionNumbers.map((partition) => partitionTask(consumer, partition)),
         options,
@@ -97,14 +98,15 @@ async function shardReport(
     // A partition without a record is at the consumer's first place.
     if (records.length < PARTITIONS) places.push(registered?.begun[shard] ?? 0)
     const oldest = Math.min(...places)
-    const all = [...letters.values()]
+    const countOf = (letters: LettersByPartition): number =>
+      [...letters.values()].reduce((sum, { length }) => sum + length, 0)
     return {
       ...empty,
       lagMs: lagOf(oldest, now),
       partitions: owners.length,
       processes: new Set(owners).size,
-      failing: records.reduce((sum, { failing }) => sum + failing.length, 0),
-      deadLetters: all.reduce((sum, { length }) => sum + length, 0),
+      failing: records.reduce((sum, { failing }) => sum + failing.length, countOf(moved)),
+      deadLetters: countOf(dead),
     }
   } catch (error) {
     if (!isLooseleafError(error) || options.signal?.aborted) throw error

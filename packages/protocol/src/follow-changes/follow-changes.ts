@@ -4,6 +4,7 @@ import { longestBody, wholeRows, type EngineContext, type WholeRow } from '@loos
 import { placeAt, readableFloor } from '../floor.ts'
 import { isEmptyForGood, lastingPage } from '../lasting-page.ts'
 import { createMovedRows } from './moved-rows.ts'
+import { streamsProgress } from './streams-progress.ts'
 import { requireUnpurged, type FollowedPlace } from '../purged.ts'
 import { shardAt } from '../shards.ts'
 
@@ -44,7 +45,7 @@ export async function* followChanges(
   const { entities } = shard
   let { since } = from
   let place: UpdatedPlace = from
-  const moved = createMovedRows(context, shardNumber, placeOn, signal)
+  const moved = createMovedRows(context, shardNumber, streamsProgress(context, placeOn, signal), signal)
   let toldSince = since
   for (let failures = 0; ;) {
     checkOpen()
@@ -56,7 +57,8 @@ export async function* followChanges(
       // A failover lost commits, and later writes reuse times that were read, so the follower goes back to the floor.
       if (until < place.updated) place = placeAt(until)
       since = Math.min(since, until)
-      await moved.learn(epoch, { ...place, since })
+      await moved.learn(epoch)
+      moved.requireKept({ ...place, since })
       // The streams of other shards ask when this one began, also if it has no rows.
       if (moved.isSource && since !== toldSince) {
         toldSince = since
@@ -71,7 +73,8 @@ export async function* followChanges(
       if (last !== undefined) {
         const state = await entities.floor({ signal })
         requireUnpurged(shard, state, { ...place, since })
-        await moved.learn(state.epoch, { ...place, since })
+        await moved.learn(state.epoch)
+        moved.requireKept({ ...place, since })
       }
       // On a quiet shard the place moves only if it has to be past the changes of departed buckets before these are deleted.
       if (
@@ -79,7 +82,8 @@ export async function* followChanges(
         moved.isBehind(place) &&
         (await isEmptyForGood(shard, { after: place, until }, { signal }))
       ) {
-        await moved.learn((await entities.floor({ signal })).epoch, { ...place, since })
+        await moved.learn((await entities.floor({ signal })).epoch)
+        moved.requireKept({ ...place, since })
         place = placeAt(until)
         yield { rows: [], place: { ...place, since } }
       }

@@ -16,7 +16,6 @@ import {
   mergeCatalogs,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
-import { requireNoConsumers } from './moves-and-consumers.ts'
 import { movableBuckets, type MoveWork } from './move-work.ts'
 import { loadOwn } from './own-buckets.ts'
 
@@ -39,8 +38,8 @@ export interface PlannedMove {
  * 2. A writer that does not know the move writes a row on the source alone, at a place that the copy has passed.
  * 3. The writer commits its entity. Later the row is read at the target, and is missing there.
  *
- * Throws `BAD_OPTION` for a move that is impossible, and `CONFLICT` if a bucket is in another move, if a shard has not deleted
- * the entities of one of the buckets that it gave up, or if a consumer is registered.
+ * Throws `BAD_OPTION` for a move that is impossible, and `CONFLICT` if a bucket is in another move, or if a shard has not
+ * deleted the entities of one of the buckets that it gave up.
  */
 export async function announceMove(
   context: EngineContext,
@@ -49,7 +48,6 @@ export async function announceMove(
 ): Promise<LayoutMove> {
   const { from, to, buckets } = checkedPlan(context, planned)
   await requireEmptied(context, { buckets }, options)
-  await requireNoConsumers(context, options)
   let announced: LayoutMove | undefined
   const catalog = await changeCatalogContents(
     context.driver,
@@ -85,7 +83,6 @@ export async function objectionsTo(
   const checks: readonly (() => Promise<void>)[] = [
     ...layoutChecks.map((check) => async () => check(found, plan)),
     () => requireEmptied(context, plan, options),
-    () => requireNoConsumers(context, options),
   ]
   const errors: LooseleafError[] = []
   for (const check of checks) {
@@ -258,7 +255,7 @@ async function requireEmptied(
     if (full === undefined) continue
     throw new LooseleafError(
       'CONFLICT',
-      `Shard ${shard} gave some of these buckets up in move ${full.move}, and has not deleted their entities yet. Finish that move first: call resumeMoves.`,
+      `Shard ${shard} gave some of these buckets up in move ${full.move}, and has not deleted their entities yet. Finish that move first: call resumeMoves, whose report names the consumers that it waits for.`,
     )
   }
 }

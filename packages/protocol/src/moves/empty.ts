@@ -1,7 +1,10 @@
+import { parseId } from '@looseleaf/core'
 import { unionOfRanges, withoutRanges, type AwayBuckets } from '@looseleaf/core/internal'
+import { readProgress, type ConsumerProgress } from '../consumers/consumer-progress.ts'
+import { joinedRegistry, readRegistries } from '../consumers/registrations.ts'
 import { discardAt, discardRowsAt } from './discard.ts'
-import { sourceOf, type MoveWork } from './move-work.ts'
-import { changeOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
+import { entitiesIn, sourceOf, type MoveWork } from './move-work.ts'
+import { bucketsOfMove, changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
 
 /** Rows that were deleted on a shard that has no use for them. */
 export interface Emptied {
@@ -9,27 +12,72 @@ export interface Emptied {
   readonly rows: number
 }
 
+/** Consumers that have changes to handle on the source before its rows may be deleted. */
+export interface AwaitedConsumers {
+  /** Names of the consumers, at least one. */
+  readonly awaits: readonly string[]
+}
+
 /**
  * Deletes the entities, pending rows, index rows and claims of a move at its source, after `endMove`. The source's record says so first.
- * Resolves with undefined, and stops, once the source may have some of the buckets again: then they are not to be deleted. Repeatable.
+ * Resolves with undefined, and stops, once the source may have some of the buckets again: then they are not to be deleted. Deletes nothing
+ * while consumers have to read the rows, and resolves with their names. Repeatable.
  *
  * Every delete carries the epoch of the source by which the buckets were somewhere else:
  * 1. A mover is suspended before it sends a delete.
  * 2. The buckets come back by a later move.
  * 3. The delete would take a committed entity, or an index row that it needs.
  */
-export async function emptySource(work: MoveWork): Promise<Emptied | undefined> {
+export async function emptySource(work: MoveWork): Promise<Emptied | AwaitedConsumers | undefined> {
   const { context, move, signal } = work
-  // A follower that begins at this floor or later finds all of the entities on the target, which has begun.
-  const floor = await sourceOf(work).entities.raiseFloor({ signal })
-  const own = await changeOwn(
-    context,
-    move.from,
-    (source) => (isForeign(work, source) ? emptied(work, source, floor) : undefined),
-    { signal },
-  )
+  let own = await loadOwn(context, move.from, { signal })
+  if (isForeign(work, own) && !isEmptied(work, own)) {
+    const behind = await consumersBehind(work)
+    if (behind.length > 0) return { awaits: behind }
+    // A follower that begins at this floor or later finds all of the entities on the target, which has begun.
+    const floor = await sourceOf(work).entities.raiseFloor({ signal })
+    // The raise is a flushed commit, so places that were there before and after it are durable. A consumer whose name is not there yet will
+    // raise the floor once more before it begins.
+    const stillBehind = await consumersBehind(work, floor)
+    if (stillBehind.length > 0) return { awaits: stillBehind }
+    own = await changeOwn(
+      context,
+      move.from,
+      (source) => (isForeign(work, source) ? emptied(work, source, floor) : undefined),
+      { signal },
+    )
+  } else {
+    // The record of another mover may not be on disk.
+    own = await changeOwn(context, move.from, () => undefined, { signal })
+  }
   if (!isForeign(work, own)) return undefined
   return discardAll(work, move.from, own.catalog.epoch)
+}
+
+/**
+ * Returns the names of the consumers that have not handled all changes of the move's buckets at the source, or have not passed failing ones
+ * on. Those that began at this floor or later are left out: they take the copies at the target.
+ */
+export async function consumersBehind(
+  { context, move, signal }: Pick<MoveWork, 'context' | 'move' | 'signal'>,
+  floor = Infinity,
+): Promise<readonly string[]> {
+  const [{ serves }, { registries, failure }] = await Promise.all([
+    loadOwn(context, move.from, { signal }),
+    readRegistries(context, { signal }),
+  ])
+  // That shard may be the only one that knows a consumer.
+  if (failure !== undefined) throw failure
+  const end = Math.max(0, ...ofMove(serves.away, move.id).map((away) => away.end))
+  const progress = await readProgress(context, move.from, joinedRegistry(registries), { signal })
+  const isIn = entitiesIn(context, bucketsOfMove(serves.away, move.id))
+  const isBehind = ({ partitions, failing }: ConsumerProgress): boolean =>
+    partitions.some(({ since }) => since < floor) &&
+    (partitions.some(({ updated }) => updated < end) || failing.some((id) => isIn(parseId(id))))
+  return Array.from(progress)
+    .filter(([, consumer]) => isBehind(consumer))
+    .map(([name]) => name)
+    .toSorted()
 }
 
 /** Deletes everything of the move's buckets on a shard that has no use for them, as long as it has this epoch. */
@@ -51,6 +99,11 @@ export function isForeign({ move }: MoveWork, { catalog, serves }: OwnBuckets): 
   return withoutRanges(move.buckets, used) === move.buckets
 }
 
+/** Tells whether the source's record says that its rows are being deleted. */
+function isEmptied({ move }: Pick<MoveWork, 'move'>, { serves }: Pick<OwnBuckets, 'serves'>): boolean {
+  return ofMove(serves.away, move.id).every((record) => record.emptied !== undefined)
+}
+
 /** Joins the records of the move's groups, which no follower has to tell apart any more. */
 function emptied(
   { move }: MoveWork,
@@ -58,7 +111,7 @@ function emptied(
   floor: number,
 ): OwnBuckets['serves'] | undefined {
   const records = ofMove(serves.away, move.id)
-  if (records.every((record) => record.emptied !== undefined)) return undefined
+  if (isEmptied({ move }, { serves })) return undefined
   const joined: AwayBuckets = {
     move: move.id,
     attempt: Math.max(...records.map(({ attempt }) => attempt)),

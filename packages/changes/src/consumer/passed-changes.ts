@@ -1,0 +1,67 @@
+import { parseId, type CallOptions } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { PARTITIONS, shardAt, type MovedRows } from '@looseleaf/protocol/internal'
+import { addLetters } from '../records/dead-letters.ts'
+import type { Failing } from '../records/partition-record.ts'
+import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
+
+/** Failing changes of entities that have left a shard. The shards that own these retry them, with the states there. */
+export interface PassedChanges {
+  /** Tells whether a failing change is to be retried on another shard. */
+  isOver(change: Failing, partition: HeldPartition): boolean
+  /** Passes such changes on. A change stays while its entity has no owner, or while the list of the owner is full. */
+  passOn(partitions: readonly HeldPartition[], options: CallOptions): Promise<void>
+}
+
+export interface PassedChangesOptions {
+  readonly shard: number
+  readonly consumer: string
+  readonly moved: Pick<MovedRows, 'isOver'>
+  readonly leases: Pick<PartitionLeases, 'save'>
+}
+
+export function createPassedChanges(
+  context: EngineContext,
+  { shard, consumer, moved, leases }: PassedChangesOptions,
+): PassedChanges {
+  const isOver = ({ id }: Failing, { place }: HeldPartition): boolean => moved.isOver(parseId(id), place)
+
+  /** Sends changes to their owners, and returns those that arrived. */
+  async function send(changes: readonly Failing[], options: CallOptions): Promise<readonly Failing[]> {
+    let { placement } = context.catalog.current()
+    const ownerOf = ({ id }: Failing): number => placement.shardOfId(parseId(id))
+    if (changes.some((change) => ownerOf(change) === shard))
+      ({ placement } = await context.catalog.reload(options))
+    const sent: Failing[] = []
+    for (const [owner, some] of Map.groupBy(changes, ownerOf)) {
+      if (owner === shard) continue
+      const ids = some.map(({ id }) => parseId(id))
+      const rows = await shardAt(context, owner).entities.checksums(ids, options)
+      // A deletion whose tombstone was purged is retried in any partition.
+      const partitions = new Map(some.map((change, i) => [change, (rows[i]?.addedId ?? 0) % PARTITIONS]))
+      for (const [partition, letters] of Map.groupBy(some, (change) => partitions.get(change) as number)) {
+        const at = { shard: owner, partition, list: 'moved' as const }
+        const added = await addLetters(context, consumer, at, letters, options)
+        sent.push(...letters.filter((_, i) => added[i]))
+      }
+    }
+    return sent
+  }
+
+  return {
+    isOver,
+    async passOn(partitions, options) {
+      const changesOf = (partition: HeldPartition): Failing[] =>
+        [...partition.failing.values()].filter((change) => isOver(change, partition))
+      if (partitions.every((partition) => changesOf(partition).length === 0)) return
+      // 1. The owner takes a change up, and hands over a state that was written there.
+      // 2. Another process continues here, at a saved place before the change, and hands an older state over.
+      await leases.save(options)
+      const held = partitions.filter(({ isHeld }) => isHeld)
+      const sent = new Set(await send(held.flatMap(changesOf), options))
+      for (const { failing } of held)
+        for (const change of failing.values()) if (sent.has(change)) failing.delete(change.id)
+      await leases.save(options)
+    },
+  }
+}

@@ -1,0 +1,73 @@
+import { parseId, type CallOptions } from '@looseleaf/core'
+import { elapsedBy } from '@looseleaf/core/internal'
+import { bucketsOf, type EngineContext } from '@looseleaf/index-engine/internal'
+import {
+  readProgress,
+  shardAt,
+  type ConsumerProgress,
+  type FollowerProgress,
+  type Registration,
+} from '@looseleaf/protocol/internal'
+
+export interface StoreProgressOptions extends CallOptions {
+  /** Called only after the consumer was registered. */
+  readonly registration: () => Registration
+  /** Milliseconds between two reads of the progress on a shard. */
+  readonly everyMs: number
+}
+
+/** Progress that was there before and after a flush, so no crash takes it back. */
+interface DurableProgress {
+  readonly before: ConsumerProgress
+  readonly after: ConsumerProgress
+}
+
+/**
+ * Makes the progress of a consumer on every shard, as all of its processes have saved it. A bucket is handled on a shard once every
+ * partition is behind its changes, and no change of one of its entities fails there: the shard passes failing ones on to the owner. Without
+ * this a retry at the source could hand over an older state beside a newer one at the target.
+ */
+export function storeProgress(
+  context: EngineContext,
+  consumer: string,
+  { registration, everyMs, signal }: StoreProgressOptions,
+): FollowerProgress {
+  const elapsed = elapsedBy(context.time)
+  const reads = new Map<number, { readonly at: number; readonly progress: Promise<DurableProgress> }>()
+
+  async function read(shard: number): Promise<ConsumerProgress> {
+    const progress = await readProgress(context, shard, new Map([[consumer, registration()]]), { signal })
+    return progress.get(consumer) as ConsumerProgress
+  }
+
+  async function readDurable(shard: number): Promise<DurableProgress> {
+    const before = await read(shard)
+    await shardAt(context, shard).flush({ signal })
+    return { before, after: await read(shard) }
+  }
+
+  function progressOn(shard: number): Promise<DurableProgress> {
+    const last = reads.get(shard)
+    if (last !== undefined && elapsed() - last.at < everyMs) return last.progress
+    const progress = readDurable(shard)
+    reads.set(shard, { at: elapsed(), progress })
+    // The next call asks again.
+    progress.catch(() => reads.delete(shard))
+    return progress
+  }
+
+  return {
+    sinceOn: (shard) => Promise.resolve(registration().floors[shard] ?? 0),
+    async hasHandled(shard, bucket, away) {
+      const began = registration().floors[shard] ?? 0
+      // The mover waited for this consumer before it deleted the rows.
+      if (away.every(({ emptied }) => emptied !== undefined && began < emptied)) return true
+      const end = Math.max(...away.map((record) => record.end))
+      const isHandled = ({ partitions, failing }: ConsumerProgress): boolean =>
+        partitions.every(({ updated }) => updated >= end) &&
+        failing.every((id) => bucketsOf(context.router)?.ofId(parseId(id)) !== bucket)
+      const { before, after } = await progressOn(shard)
+      return isHandled(before) && isHandled(after)
+    },
+  }
+}

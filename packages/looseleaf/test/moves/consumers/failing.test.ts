@@ -1,0 +1,173 @@
+import { readConsumers, readDeadLetters, replayDeadLetters } from '@looseleaf/changes'
+import { parseId, type Driver, type EntityId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { entitiesIn } from '@looseleaf/protocol/internal'
+import type { DataStore } from '@looseleaf/store'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openStore, itemOf, SOME_BUCKETS } from '../stores.ts'
+import { Consumed, versionsOf, poll } from './consumed.ts'
+import { finishMoves, moveUntil } from './moving.ts'
+
+const COUNT = 30
+
+let driver: Driver
+let mover: DataStore
+let store: DataStore
+let ids: EntityId[]
+let consumed: Consumed
+
+/** Puts entities whose buckets will move. */
+beforeEach(async () => {
+  driver = await memoryShards(2).connect()
+  mover = await openStore(driver, leapingTime())
+  store = await openStore(driver)
+  consumed = new Consumed()
+  const isIn = entitiesIn(store.context, SOME_BUCKETS)
+  ids = []
+  while (ids.length < COUNT) {
+    const id = store.newId()
+    if (!isIn(parseId(id))) continue
+    await store.put({ ...itemOf(ids.length) }, { id })
+    ids.push(id)
+  }
+})
+afterEach(async () => {
+  await Promise.all([store.close(), mover.close()])
+  await driver.close()
+})
+
+const rewrite = (id: EntityId, n: number): Promise<unknown> =>
+  store.update(id, (bag) => ({ ...bag, rank: n }))
+
+async function failingOn(shard: number): Promise<number> {
+  const [search] = await readConsumers(store)
+  return search!.shards[shard]!.failing
+}
+
+test('a change that fails while its entity moves is retried at the new shard with the state there, and delays no other entity', async () => {
+  const bad = ids[3]!
+  const tried: number[] = []
+  let isDown = true
+  consumed.onChange = ({ id, version }) => {
+    if (id !== bad) return
+    tried.push(version)
+    if (isDown) throw new Error('The search engine is down.')
+  }
+  await using _ = consumed.start(store, { retryMs: 20, maxAttempts: 10_000 })
+  await poll(() => failingOn(0)).toBe(1)
+  await moveUntil(mover, 'emptying')
+  for (const id of ids) await rewrite(id, 1)
+  const versions = await versionsOf(store)
+  await finishMoves(mover)
+  await consumed.reach(new Map([...versions].filter(([id]) => id !== bad)))
+  await poll(() => failingOn(1)).toBe(1)
+  expect(await failingOn(0)).toBe(0)
+  isDown = false
+  await consumed.reach(versions)
+  await poll(() => failingOn(1)).toBe(0)
+  consumed.expectInOrder()
+  expect(tried).toEqual(tried.toSorted((a, b) => a - b))
+})
+
+test('changes of an entity wait on the new shard while the old one retries an earlier state', async () => {
+  const bad = ids[3]!
+  const order: string[] = []
+  let release: () => void = () => {}
+  const released = new Promise<void>((resolve) => (release = resolve))
+  consumed.onChange = async ({ id, version, attempt }) => {
+    if (id !== bad) return
+    order.push(`begins ${version}`)
+    if (attempt === 1 && order.length === 1) throw new Error('The search engine is down.')
+    if (order.length === 2) await released
+    order.push(`ends ${version}`)
+  }
+  await using _ = consumed.start(store, { retryMs: 200 })
+  // The retry is in flight from here on.
+  await poll(() => order.length).toBe(2)
+  await moveUntil(mover, 'emptying')
+  await rewrite(bad, 1)
+  // The shards have time to hand the later state over, if it did not wait.
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  release()
+  await consumed.reach(await versionsOf(store))
+  const [before, after] = [...new Set(order.map((text) => text.split(' ')[1]))]
+  expect(order).toEqual([
+    `begins ${before}`,
+    `begins ${before}`,
+    `ends ${before}`,
+    `begins ${after}`,
+    `ends ${after}`,
+  ])
+})
+
+test('a change that fails too often becomes a dead letter at the new shard, and its attempts before the move count', async () => {
+  const bad = ids[3]!
+  let attempts = 0
+  let isDown = true
+  consumed.onChange = ({ id, attempt }) => {
+    if (id !== bad || !isDown) return
+    attempts = attempt
+    throw new Error('never')
+  }
+  await using _ = consumed.start(store, { retryMs: 300, maxAttempts: 4 })
+  await poll(() => attempts).toBe(2)
+  await moveUntil(mover, 'emptying')
+  await poll(async () => (await readDeadLetters(store, 'search')).length).toBe(1)
+  expect(attempts).toBe(4)
+  await finishMoves(mover)
+  isDown = false
+  expect(await replayDeadLetters(store, 'search')).toBe(1)
+  await consumed.reach(await versionsOf(store))
+  expect(await readDeadLetters(store, 'search')).toEqual([])
+})
+
+test('a dead letter of an entity that has moved is replayed at the new shard with the state there', async () => {
+  const bad = ids[3]!
+  let isDown = true
+  consumed.onChange = ({ id }) => {
+    if (id === bad && isDown) throw new Error('never')
+  }
+  await using _ = consumed.start(store, { maxAttempts: 2 })
+  await poll(async () => (await readDeadLetters(store, 'search')).length).toBe(1)
+  await moveUntil(mover, 'emptying')
+  await finishMoves(mover)
+  isDown = false
+  expect(await replayDeadLetters(store, 'search')).toBe(1)
+  await consumed.reach(await versionsOf(store))
+  await poll(async () => (await readDeadLetters(store, 'search')).length).toBe(0)
+  consumed.expectInOrder()
+})
+
+test('a failing deletion of an entity that has moved is handed over as a deletion', async () => {
+  const bad = ids[3]!
+  let isDown = true
+  consumed.onChange = ({ id }) => {
+    if (id === bad && isDown) throw new Error('The search engine is down.')
+  }
+  await store.delete(bad)
+  await using _ = consumed.start(store, { maxAttempts: 10_000 })
+  await poll(() => failingOn(0)).toBe(1)
+  await moveUntil(mover, 'emptying')
+  await finishMoves(mover)
+  isDown = false
+  await consumed.reach(await versionsOf(store))
+  consumed.expectInOrder()
+})
+
+test('a hundred failing changes of a partition, all of entities that have moved, do not stop it', async () => {
+  let isDown = true
+  consumed.onChange = () => {
+    if (isDown) throw new Error('The search engine is down.')
+  }
+  const isIn = entitiesIn(store.context, SOME_BUCKETS)
+  const some = Array.from({ length: 4_400 }, () => store.newId()).filter((id) => isIn(parseId(id)))
+  await Promise.all(some.map((id, n) => store.put({ n }, { id })))
+  await using consumer = consumed.start(store, { maxAttempts: 10_000, retryMs: 100, concurrency: 32 })
+  await poll(() => consumer.status().shards[0]!.failing).toBeGreaterThanOrEqual(800)
+  await moveUntil(mover, 'emptying')
+  isDown = false
+  await finishMoves(mover)
+  await consumed.reach(await versionsOf(store))
+  consumed.expectInOrder()
+}, 60_000)

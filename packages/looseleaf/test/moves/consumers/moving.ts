@@ -1,0 +1,26 @@
+import type { DataStore } from '@looseleaf/store'
+import { expect } from 'vitest'
+import { tunedMoveBuckets, tunedResumeMoves } from '@looseleaf/mover/internal'
+import type { MoveProgress } from '@looseleaf/mover'
+import { movesOf } from '@looseleaf/mover'
+import { SOME_BUCKETS } from '../stores.ts'
+
+export const PLAN = { from: 0, to: 1, buckets: SOME_BUCKETS }
+
+/** Moves the buckets until this step begins. */
+export async function moveUntil(mover: DataStore, last: MoveProgress['step']): Promise<void> {
+  const stopped = new AbortController()
+  const onProgress = ({ step }: { readonly step: MoveProgress['step'] }): void => {
+    if (step === last) stopped.abort()
+  }
+  const moving = tunedMoveBuckets(mover, PLAN, { groups: 2, onProgress, signal: stopped.signal })
+  await expect(moving).rejects.toMatchObject({ code: 'ABORTED' })
+}
+
+/** Goes on with all moves until they are over. Consumers need some real time. */
+export async function finishMoves(mover: DataStore): Promise<void> {
+  while ((await movesOf(mover)).length > 0) {
+    await tunedResumeMoves(mover, { consumersMs: 0 })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}

@@ -1,0 +1,138 @@
+import { dropConsumer, readConsumers } from '@looseleaf/changes'
+import type { Driver, EntityId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import type { DataStore } from '@looseleaf/store'
+import { faultyDriver } from '@looseleaf/testkit'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { moveBuckets, movesOf } from '@looseleaf/mover'
+import { tunedResumeMoves } from '@looseleaf/mover/internal'
+import { contentsOf, filledStore, openStore } from '../stores.ts'
+import { Consumed, versionsOf, poll } from './consumed.ts'
+import { finishMoves, moveUntil, PLAN } from './moving.ts'
+
+let driver: Driver
+let mover: DataStore
+let store: DataStore
+let ids: readonly EntityId[]
+let consumed: Consumed
+
+beforeEach(async () => {
+  driver = await memoryShards(2).connect()
+  mover = await filledStore(driver, 60)
+  store = await openStore(driver)
+  ids = [...(await contentsOf(store)).keys()] as EntityId[]
+  consumed = new Consumed()
+})
+afterEach(async () => {
+  await Promise.all([store.close(), mover.close()])
+  await driver.close()
+})
+
+async function write(share: number, n: number): Promise<void> {
+  for (const [i, id] of ids.entries()) {
+    if (i % share !== 0) continue
+    if (i % (7 * share) === 0) await store.delete(id)
+    else await store.put({ ...(await store.get(id)), rank: n }, { id })
+  }
+}
+
+const steps = ['copying', 'checking', 'sealing', 'switching', 'emptying'] as const
+
+test.each(steps)(
+  'a consumer that registers while a move is %s gets every entity, and each later state once, in order',
+  async (step) => {
+    await moveUntil(mover, step)
+    await using _ = consumed.start(store)
+    await write(3, 1)
+    await finishMoves(mover)
+    await write(2, 2)
+    await consumed.reach(await versionsOf(store))
+    consumed.expectInOrder()
+    consumed.expectOnce()
+    expect(consumed.errors).toEqual([])
+  },
+)
+
+test.each(steps)(
+  'a consumer from now on that registers while a move is %s gets what is written from then on, and no copy',
+  async (step) => {
+    await moveUntil(mover, step)
+    const before = await versionsOf(store)
+    await using consumer = consumed.start(store, { from: 'now' })
+    await poll(() => consumer.status().shards.map(({ partitions }) => partitions)).toEqual([8, 8])
+    await write(3, 1)
+    await finishMoves(mover)
+    await write(2, 2)
+    const after = await versionsOf(store)
+    await consumed.reach(new Map([...after].filter(([id, version]) => before.get(id) !== version)))
+    consumed.expectInOrder()
+    consumed.expectOnce()
+    expect([...consumed.versions.keys()].filter((id) => after.get(id) === before.get(id))).toEqual([])
+  },
+)
+
+test('a consumer that lags behind a move gets the states of the source before those of the target', async () => {
+  let isOpen = false
+  let release: () => void = () => {}
+  const opened = new Promise<void>((resolve) => (release = resolve))
+  consumed.onChange = () => (isOpen ? undefined : opened)
+  await using consumer = consumed.start(store, { concurrency: 16 })
+  await poll(() => consumer.status().shards.map(({ partitions }) => partitions)).toEqual([8, 8])
+  const first = await versionsOf(store)
+  await moveUntil(mover, 'emptying')
+  await write(2, 1)
+  const second = await versionsOf(store)
+  isOpen = true
+  release()
+  await finishMoves(mover)
+  await consumed.reach(second)
+  consumed.expectInOrder()
+  for (const [id, version] of second)
+    if (first.get(id) === version) expect(consumed.versions.get(id)).toEqual([version])
+})
+
+test('a move ends with the deletion on the source, once every consumer has handled its changes or was dropped', async () => {
+  await using stopped = consumed.start(store)
+  await consumed.reach(await versionsOf(store))
+  await stopped.stop()
+  await write(2, 1)
+  const report = await moveBuckets(mover, PLAN)
+  expect(report).toMatchObject({
+    state: 'emptying',
+    heldUpBy: expect.stringMatching(/on shard 0: search\..*looseleaf consumer drop NAME/),
+  })
+  expect(await movesOf(mover)).toMatchObject([{ state: 'emptying', heldUpBy: report.heldUpBy }])
+  await expect(moveBuckets(mover, { from: 1, to: 0, buckets: '7' })).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('call resumeMoves'),
+  })
+  await dropConsumer(store, 'search')
+  expect(await movesOf(mover)).toMatchObject([
+    { state: 'emptying', heldUpBy: 'no process works on it; call resumeMoves' },
+  ])
+  await finishMoves(mover)
+  expect(await readConsumers(store)).toEqual([])
+})
+
+test('a consumer that registers while the source is being emptied misses no entity', async () => {
+  await moveUntil(mover, 'emptying')
+  let isFirst = true
+  const resume = async (): Promise<void> => {
+    if (!isFirst) return
+    isFirst = false
+    await tunedResumeMoves(mover, { consumersMs: 0 })
+  }
+  // A registration raises the floor to begin there.
+  const interrupted = faultyDriver(driver, ({ shard, operation }) =>
+    shard === 0 && operation === 'raiseFloor' ? { after: resume } : undefined,
+  )
+  await using late = await openStore(interrupted)
+  await using _ = consumed.start(late)
+  await consumed.reach(await versionsOf(store))
+  expect(isFirst).toBe(false)
+  await finishMoves(mover)
+  await write(2, 2)
+  await consumed.reach(await versionsOf(store))
+  consumed.expectInOrder()
+  expect(consumed.errors).toEqual([])
+})

@@ -1,0 +1,82 @@
+import type { CallOptions } from '@looseleaf/core'
+import { countsIn, parseObject, toObject } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { shardAt } from '../shards.ts'
+import { joinedRegistry, readRegistries, type Registry } from './registrations.ts'
+
+/**
+ * Number of partitions of a shard, so that as many processes can share its work. Stored data depends on it, so it never changes.
+ */
+export const PARTITIONS = 8
+
+/** Numbers of the partitions, from 0. */
+export const partitionNumbers: readonly number[] = Array.from({ length: PARTITIONS }, (_, n) => n)
+
+/** Returns the name of the task with a consumer's place in a partition, and with the lease of the partition. */
+export function partitionTask(consumer: string, partition: number): string {
+  return `consume/${consumer}/${partition}`
+}
+
+/** Saved progress of a consumer on a shard, over all processes. */
+export interface ConsumerProgress {
+  /** By partition, in microseconds since 1970: the place, and the floor at which the consumer began. */
+  readonly partitions: readonly { readonly updated: number; readonly since: number }[]
+  /** Entities whose changes fail, as ids. */
+  readonly failing: readonly string[]
+}
+
+/** Reads the saved progress of some consumers on a shard. A partition that was never saved is at the beginning of its consumer. */
+export async function readProgress(
+  context: EngineContext,
+  shard: number,
+  consumers: Registry,
+  options: CallOptions,
+): Promise<ReadonlyMap<string, ConsumerProgress>> {
+  const { tasks } = shardAt(context, shard)
+  const tasksOf = (name: string): string[] => partitionNumbers.map((number) => partitionTask(name, number))
+  const names = [...consumers.keys()].flatMap(tasksOf)
+  const states = names.length === 0 ? undefined : await tasks.loadAll(names, options)
+  return new Map(
+    Array.from(consumers, ([name, { incarnation, begun, floors }]) => {
+      const records = tasksOf(name).map((task) => {
+        const record = parseObject(states?.get(task)?.progress ?? '') ?? {}
+        return record['incarnation'] === incarnation ? record : undefined
+      })
+      return [
+        name,
+        {
+          partitions: records.map((record) =>
+            record === undefined
+              ? { updated: begun[shard] ?? 0, since: floors[shard] ?? 0 }
+              : countsIn(record, ['updated', 'since']),
+          ),
+          failing: records.flatMap((record) => idsIn(record?.['failing'])),
+        },
+      ]
+    }),
+  )
+}
+
+function idsIn(failing: unknown): string[] {
+  if (!Array.isArray(failing)) return []
+  return failing.map((item) => toObject(item)?.['id']).filter((id) => typeof id === 'string')
+}
+
+/**
+ * Returns by name the time up to which each consumer has handled all deletions on a shard, in microseconds since 1970: the saved place of
+ * its last partition.
+ */
+export async function consumerPlaces(
+  context: EngineContext,
+  shard: number,
+  options: CallOptions,
+): Promise<ReadonlyMap<string, number>> {
+  const { registries } = await readRegistries(context, options)
+  const progress = await readProgress(context, shard, joinedRegistry(registries), options)
+  return new Map(
+    Array.from(progress, ([name, { partitions }]) => [
+      name,
+      Math.min(...partitions.map(({ updated, since }) => Math.max(updated, since))),
+    ]),
+  )
+}
