@@ -33,7 +33,7 @@ export async function readRegistry(
 }
 
 export interface Registries {
-  /** Of the shards that answer, in their order. */
+  /** Registries of the shards that answer, in the order of the shards. */
   readonly registries: readonly Registry[]
   /** Error of a shard that does not answer. */
   readonly failure: LooseleafError | undefined
@@ -62,7 +62,7 @@ export function registrationIn(registries: readonly Registry[], name: string): R
   return latestRegistration(registries.flatMap((registry) => registry.get(name) ?? []))
 }
 
-/** Returns the latest one. Of two of the same incarnation, one has no floors yet: the other one counts. */
+/** Returns the latest registration. If two have the same incarnation, returns the one that has floors. */
 export function latestRegistration(registrations: readonly Registration[]): Registration | undefined {
   return registrations.toSorted((a, b) => b.at - a.at || b.floors.length - a.floors.length)[0]
 }

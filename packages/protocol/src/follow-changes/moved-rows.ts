@@ -187,7 +187,7 @@ function viewOf(own: OwnBuckets): ShardView {
   }
 }
 
-/** Tells whether changes that the follower has not read may be deleted. One that began after that gets the copies instead. */
+/** Tells whether changes that the follower has not read may be deleted. A follower that began after that gets the copies instead. */
 function isGone({ updated, since }: FollowedPlace, { end, emptied }: AwayBuckets): boolean {
   return emptied !== undefined && updated < end && since < emptied
 }

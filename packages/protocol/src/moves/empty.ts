@@ -56,7 +56,7 @@ export async function emptySource(work: MoveWork): Promise<Emptied | AwaitedCons
 
 /**
  * Returns the names of the consumers that have not handled all changes of the move's buckets at the source, or have not passed failing ones
- * on. Those that began at this floor or later are left out: they take the copies at the target.
+ * on. Leaves out consumers that began at this floor or later: they take the copies at the target.
  */
 export async function consumersBehind(
   { context, move, signal }: Pick<MoveWork, 'context' | 'move' | 'signal'>,

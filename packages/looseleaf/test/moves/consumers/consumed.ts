@@ -11,11 +11,18 @@ export class Consumed {
   /** Handled versions in their order. */
   readonly versions = new Map<EntityId, number[]>()
   readonly errors: unknown[] = []
+  /** Versions of entities, and whether they were handed over as deletions, also if their handler failed. */
+  readonly #seen = new Map<string, boolean>()
   /** Called before each change counts as handled. */
   onChange: (change: ChangedEntity) => Promise<void> | void = () => {}
 
   start(store: DataStore, options: ConsumeOptions = {}): Consumer {
     const handler = async (change: ChangedEntity): Promise<void> => {
+      const isDeletion = change.entity === undefined
+      const version = `${change.id} ${change.version}`
+      const isSame = this.#seen.get(version) ?? isDeletion
+      this.#seen.set(version, isDeletion)
+      if (isSame !== isDeletion) this.errors.push(new Error(`${version} was no deletion at first`))
       await this.onChange(change)
       this.versions.set(change.id, [...(this.versions.get(change.id) ?? []), change.version])
     }

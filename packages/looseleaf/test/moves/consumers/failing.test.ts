@@ -1,13 +1,15 @@
 import { readConsumers, readDeadLetters, replayDeadLetters } from '@looseleaf/changes'
 import { parseId, type Driver, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { entitiesIn } from '@looseleaf/protocol/internal'
+import { consumerPlaces, entitiesIn, loadOwn } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
+import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { tunedMoveBuckets } from '@looseleaf/mover/internal'
 import { openStore, itemOf, SOME_BUCKETS } from '../stores.ts'
-import { Consumed, versionsOf, poll } from './consumed.ts'
-import { finishMoves, moveUntil } from './moving.ts'
+import { Consumed, poll, versionsOf } from './consumed.ts'
+import { finishMoves, moveUntil, PLAN } from './moving.ts'
 
 const COUNT = 30
 
@@ -122,22 +124,39 @@ test('a change that fails too often becomes a dead letter at the new shard, and 
   expect(await readDeadLetters(store, 'search')).toEqual([])
 })
 
-test('a dead letter of an entity that has moved is replayed at the new shard with the state there', async () => {
-  const bad = ids[3]!
-  let isDown = true
-  consumed.onChange = ({ id }) => {
-    if (id === bad && isDown) throw new Error('never')
-  }
-  await using _ = consumed.start(store, { maxAttempts: 2 })
-  await poll(async () => (await readDeadLetters(store, 'search')).length).toBe(1)
-  await moveUntil(mover, 'emptying')
-  await finishMoves(mover)
-  isDown = false
-  expect(await replayDeadLetters(store, 'search')).toBe(1)
-  await consumed.reach(await versionsOf(store))
-  await poll(async () => (await readDeadLetters(store, 'search')).length).toBe(0)
-  consumed.expectInOrder()
-})
+test.each(['before', 'after'])(
+  'a dead letter of an entity that has moved is replayed at the new shard %s the old one has deleted it',
+  async (when) => {
+    const bad = ids[3]!
+    let isDown = true
+    consumed.onChange = ({ id }) => {
+      if (id === bad && isDown) throw new Error('never')
+    }
+    const onError = (error: unknown, change?: unknown): void => void (change ?? consumed.errors.push(error))
+    await using _ = consumed.start(store, { maxAttempts: 2, onError })
+    const replay = async (): Promise<void> => {
+      expect(await replayDeadLetters(store, 'search')).toBe(1)
+      await poll(async () => (await readDeadLetters(store, 'search')).length).toBe(0)
+      await poll(async () => (await failingOn(0)) + (await failingOn(1))).toBe(0)
+    }
+    await poll(async () => (await readDeadLetters(store, 'search')).length).toBe(1)
+    await moveUntil(mover, 'emptying')
+    if (when === 'before') {
+      isDown = false
+      await rewrite(bad, 1)
+      await consumed.reach(await versionsOf(store))
+      await replay()
+      await finishMoves(mover)
+    } else {
+      await finishMoves(mover)
+      isDown = false
+      await replay()
+    }
+    await consumed.reach(await versionsOf(store))
+    consumed.expectInOrder()
+    expect(consumed.errors).toEqual([])
+  },
+)
 
 test('a failing deletion of an entity that has moved is handed over as a deletion', async () => {
   const bad = ids[3]!
@@ -171,3 +190,67 @@ test('a hundred failing changes of a partition, all of entities that have moved,
   await consumed.reach(await versionsOf(store))
   consumed.expectInOrder()
 }, 60_000)
+
+test('the old shard hands the last state over that was written there, before the new one retries an earlier failure', async () => {
+  const bad = ids[3]!
+  let isDown = true
+  consumed.onChange = async ({ id }) => {
+    if (id === bad && isDown) throw new Error('The search engine is down.')
+    // The page of the old shard takes longer than the time in which it begins handlers.
+    if (!isDown) await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  const first = consumed.start(store, { maxAttempts: 10_000 })
+  await poll(() => failingOn(0)).toBe(1)
+  await first.stop()
+  const isIn = entitiesIn(store.context, SOME_BUCKETS)
+  const some = Array.from({ length: 1_600 }, () => store.newId()).filter((id) => isIn(parseId(id)))
+  await Promise.all(some.map((id, n) => store.put({ n }, { id })))
+  await rewrite(bad, 1)
+  await moveUntil(mover, 'emptying')
+  await rewrite(bad, 2)
+  isDown = false
+  await using _ = consumed.start(store)
+  await consumed.reach(await versionsOf(store))
+  consumed.expectInOrder()
+})
+
+test('a retry in flight at the hand-over keeps later changes of its entity, and the move, waiting', async () => {
+  const bad = ids[3]!
+  let hangs = false
+  let isHanging = false
+  let hasEnded = false
+  let release: () => void = () => {}
+  const released = new Promise<void>((resolve) => (release = resolve))
+  consumed.onChange = async ({ id }) => {
+    if (id !== bad || hasEnded) return
+    if (!hangs) throw new Error('The search engine is down.')
+    isHanging = true
+    await released
+    hasEnded = true
+  }
+  await using _ = consumed.start(store, { maxAttempts: 10_000, retryMs: 1 })
+  await poll(() => failingOn(0)).toBe(1)
+  // Between the seal and the hand-over, the places pass all changes of the old shard. Only then the retry begins that hangs.
+  const beforeChange = async (): Promise<void> => {
+    const { leaving = [] } = (await loadOwn(store.context, 0, {})).serves
+    if (hangs || leaving.every(({ sealed }) => sealed === undefined)) return
+    const { floor } = await store.context.driver.shards[0]!.entities.floor()
+    await poll(async () => (await consumerPlaces(store.context, 0, {})).get('search')).toBeGreaterThan(floor)
+    hangs = true
+    await poll(() => isHanging).toBe(true)
+  }
+  const watched = faultyDriver(driver, ({ shard, table, operation }) =>
+    shard === 0 && table === 'catalog' && operation === 'change' ? { before: beforeChange } : undefined,
+  )
+  await using watchedMover = await openStore(watched, leapingTime())
+  const report = await tunedMoveBuckets(watchedMover, PLAN, { groups: 1, groupSize: 2_048, consumersMs: 0 })
+  expect(isHanging).toBe(true)
+  expect(report).toMatchObject({ state: 'emptying', heldUpBy: expect.stringContaining('search') })
+  await rewrite(bad, 1)
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  expect(consumed.versions.has(bad)).toBe(false)
+  release()
+  await consumed.reach(await versionsOf(store))
+  await finishMoves(mover)
+  consumed.expectInOrder()
+})

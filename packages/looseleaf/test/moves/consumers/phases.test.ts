@@ -3,11 +3,12 @@ import type { Driver, EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { moveBuckets, movesOf } from '@looseleaf/mover'
 import { tunedResumeMoves } from '@looseleaf/mover/internal'
 import { contentsOf, filledStore, openStore } from '../stores.ts'
-import { Consumed, versionsOf, poll } from './consumed.ts'
+import { Consumed, poll, versionsOf } from './consumed.ts'
 import { finishMoves, moveUntil, PLAN } from './moving.ts'
 
 let driver: Driver
@@ -134,5 +135,42 @@ test('a consumer that registers while the source is being emptied misses no enti
   await write(2, 2)
   await consumed.reach(await versionsOf(store))
   consumed.expectInOrder()
+  expect(consumed.errors).toEqual([])
+})
+
+test('a consumer that registers when a mover has found none to wait for misses no entity', async () => {
+  await moveUntil(mover, 'emptying')
+  let isFirst = true
+  const register = async (): Promise<void> => {
+    if (!isFirst) return
+    isFirst = false
+    const consumer = consumed.start(store)
+    await poll(async () => (await readConsumers(store)).length).toBe(1)
+    await consumer.stop()
+  }
+  // The mover raises the floor of the source when it has looked for consumers.
+  const interrupted = faultyDriver(driver, ({ shard, operation }) =>
+    shard === 0 && operation === 'raiseFloor' ? { before: register } : undefined,
+  )
+  await using late = await openStore(interrupted, leapingTime())
+  const [report] = await tunedResumeMoves(late, { consumersMs: 0 })
+  expect(isFirst).toBe(false)
+  expect(report).toMatchObject({ state: 'emptying' })
+  await using _ = consumed.start(store)
+  await finishMoves(mover)
+  await consumed.reach(await versionsOf(store))
+  expect(consumed.errors).toEqual([])
+})
+
+test('a consumer that begins after a move gets every entity once, and later states in order', async () => {
+  await moveUntil(mover, 'emptying')
+  await write(3, 1)
+  await finishMoves(mover)
+  await using _ = consumed.start(store)
+  await consumed.reach(await versionsOf(store))
+  await write(2, 2)
+  await consumed.reach(await versionsOf(store))
+  consumed.expectInOrder()
+  consumed.expectOnce()
   expect(consumed.errors).toEqual([])
 })

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { dyingDriver } from '../../../../cleaner/test/broken-driver.ts'
 import { tunedMoveBuckets } from '@looseleaf/mover/internal'
 import { openStore, SOME_BUCKETS } from '../stores.ts'
-import { Consumed, versionsOf, poll } from './consumed.ts'
+import { Consumed, poll, versionsOf } from './consumed.ts'
 import { finishMoves, PLAN } from './moving.ts'
 
 async function putSome(store: DataStore, count: number): Promise<EntityId[]> {

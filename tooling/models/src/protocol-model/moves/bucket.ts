@@ -78,6 +78,15 @@ export interface MoveWorld {
     handed: number
     /** Number of times that the follower began; 0 before it begins. */
     beginnings: number
+    /** Whether the name of a consumer is registered, so that a mover waits for it. */
+    isNamed: boolean
+    /** For a consumer: saved versions whose handler failed, and versions that the other shard has passed on; 0 for none. */
+    failing: [number, number]
+    passedOn: [number, number]
+    /** Whether handlers fail now. */
+    isFailing: boolean
+    /** Number of times that another process has continued at the saved places. */
+    takeovers: number
   }
   /** Statements that may arrive once more. */
   late: { commit?: LateCommit; copy?: LateCopy; discard?: LateDiscard }
@@ -136,6 +145,10 @@ export interface MoveMemory {
   /** For a follower: the catalog row of its shard, and the follower's beginnings when the page was read. */
   serves: Serves | undefined
   beginnings: number
+  /** For a stream of a consumer: takeovers when it began, a change that is retried, and a failure that is not saved. */
+  takeovers: number
+  retried: number
+  failed: number
 }
 
 export type MoveStep = Step<MoveWorld, MoveMemory>
@@ -187,9 +200,24 @@ export function moveWorld({ row = STORED, leftover = NO_ROW }: WorldOptions = {}
     purgedVersion: 0,
     announced: false,
     plainReads: 0,
-    follower: { places: [0, 0], since: [0, 0], handed: 0, beginnings: 1 },
+    follower: follower(1),
     late: {},
     wrong: undefined,
+  }
+}
+
+/** Returns a follower that has handled nothing. */
+export function follower(beginnings: number): MoveWorld['follower'] {
+  return {
+    places: [0, 0],
+    since: [0, 0],
+    handed: 0,
+    beginnings,
+    isNamed: beginnings > 0,
+    failing: [0, 0],
+    passedOn: [0, 0],
+    isFailing: false,
+    takeovers: 0,
   }
 }
 
@@ -218,6 +246,9 @@ export function noMoveMemory(): MoveMemory {
     greatest: 0,
     serves: undefined,
     beginnings: 1,
+    takeovers: 0,
+    retried: 0,
+    failed: 0,
   }
 }
 

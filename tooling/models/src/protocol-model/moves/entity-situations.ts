@@ -2,6 +2,7 @@ import { explore, type Event, type Exploration } from '../explore.ts'
 import {
   beforeCommit,
   brokenMove,
+  follower,
   moveWorld,
   NO_ROW,
   noMoveMemory,
@@ -11,6 +12,14 @@ import {
   type ShardNumber,
 } from './bucket.ts'
 import { lateCommitOf, moveReader, moveWriter, plainReader, purger } from './callers.ts'
+import {
+  consumerOf,
+  handlersFail,
+  handlersWorkAgain,
+  letterReplayed,
+  registration,
+  takeover,
+} from './consumers.ts'
 import { followerBegins, followerOf, lastStateNotHanded } from './followers.ts'
 import type { MoveGuards } from './guards.ts'
 import { lateStatements, mover, undo } from './mover.ts'
@@ -23,7 +32,7 @@ interface Course {
   readonly events?: readonly Event<MoveWorld>[]
   readonly crashes?: number
   /** A follower with a stream for each shard. A consumer never has to begin again. */
-  readonly followedBy?: 'a consumer' | 'a cursor'
+  readonly followedBy?: 'a consumer' | 'a consumer that may fail' | 'a cursor'
 }
 
 export interface MoveSituation {
@@ -252,7 +261,7 @@ export const moveSituations: Readonly<Record<string, MoveSituation>> = {
   },
   'a follower begins at any time': {
     build: (g) => ({
-      world: { ...moveWorld(), follower: { places: [0, 0], since: [0, 0], handed: 0, beginnings: 0 } },
+      world: { ...moveWorld(), follower: follower(0) },
       callers: [moveWriter(2, g)],
       movers: [mover({ ...g, consumersAreAwaited: false }, { empties: true, seals: 1 })],
       events: [followerBegins],
@@ -261,11 +270,48 @@ export const moveSituations: Readonly<Record<string, MoveSituation>> = {
     guards: ['lateFollowersTakeCopies'],
     slowGuards: ['goneAtIsRaised'],
   },
+  'a consumer whose handler fails, of a bucket that is emptied': {
+    build: (g) => ({
+      callers: [],
+      movers: [mover(g, { seals: 1, empties: true }), moveWriter(3, g, { waits: true })],
+      events: [handlersFail, handlersWorkAgain],
+      followedBy: 'a consumer that may fail',
+    }),
+    guards: ['failingIsAwaited', 'failingIsAwaitedByMover'],
+  },
+  'a dead letter of a bucket that moves is replayed': {
+    build: (g) => ({
+      callers: [],
+      movers: [mover(g, { seals: 1, empties: true }), moveWriter(3, g, { waits: true })],
+      events: [letterReplayed],
+      followedBy: 'a consumer that may fail',
+    }),
+    guards: ['failingIsPassedOn'],
+  },
+  'a consumer whose handler fails, and whose process is replaced': {
+    build: (g) => ({
+      callers: [],
+      movers: [mover(g, { seals: 1 }), moveWriter(3, g, { waits: true })],
+      events: [handlersFail, handlersWorkAgain, takeover],
+      followedBy: 'a consumer that may fail',
+    }),
+    guards: ['failingIsAwaited', 'savedBeforePassing'],
+  },
+  'a consumer registers while the source is being emptied': {
+    build: (g) => ({
+      world: { ...moveWorld(), follower: follower(0) },
+      callers: [registration(g), moveWriter(2, g)],
+      movers: [mover(g, { seals: 1, empties: true })],
+      followedBy: 'a consumer that may fail',
+    }),
+    guards: ['namedFirst', 'lateFollowersTakeCopies', 'targetIsHeld'],
+  },
 }
 
 export function checkMove({ build }: MoveSituation, guards: MoveGuards): Exploration {
   const { world = moveWorld(), callers, movers, events = [], crashes = 0, followedBy } = build(guards)
-  const streams = followedBy === undefined ? [] : [followerOf(0, guards), followerOf(1, guards)]
+  const streamOf = followedBy === 'a consumer that may fail' ? consumerOf : followerOf
+  const streams = followedBy === undefined ? [] : [streamOf(0, guards), streamOf(1, guards)]
   return explore({
     world,
     local: noMoveMemory,

@@ -61,8 +61,8 @@ export function followerOf(number: ShardNumber, guards: MoveGuards): MoveProcess
     },
     {
       label: 'waits for the source',
-      run({ shards, follower }) {
-        if (follower.places[other(number)] < shards[number].serves.sourceEnd) return 'blocked'
+      run(world) {
+        if (isAhead(world, other(number), world.shards[number].serves.sourceEnd, guards)) return 'blocked'
         return { goto: 'looks at the catalog of its shard and judges' }
       },
     },
@@ -79,18 +79,19 @@ export function followerOf(number: ShardNumber, guards: MoveGuards): MoveProcess
   }))
 }
 
-function hasNews({ shards, follower }: MoveWorld, number: ShardNumber): boolean {
+export function hasNews({ shards, follower }: MoveWorld, number: ShardNumber): boolean {
   const { row, serves } = shards[number]
   const place = follower.places[number]
   return (row.version !== 0 && row.updated >= place) || place < Math.max(serves.end, serves.gone)
 }
 
-function judge(
-  { shards, follower }: MoveWorld,
+export function judge(
+  world: MoveWorld,
   number: ShardNumber,
   { page, serves }: MoveMemory,
   guards: MoveGuards,
 ): 'hand over' | 'skip' | 'hold' | 'begin again' {
+  const { shards, follower } = world
   const { is, arrival, begin, sourceEnd, gone, goneAt } = serves!
   const source = other(number)
   const isBehind = follower.places[number] < gone && follower.since[number] < goneAt
@@ -100,20 +101,40 @@ function judge(
   if (is === 'none' || is === 'coming') return asCopy
   if (is !== 'owner' && !guards.sourceIsReadToEnd) return 'skip'
   if (arrival === 0) return 'hand over'
-  if (guards.targetIsHeld && follower.places[source] < sourceEnd) return 'hold'
+  if (guards.targetIsHeld && isAhead(world, source, sourceEnd, guards)) return 'hold'
   if (page.updated >= begin) return 'hand over'
   const left = shards[source].serves
   const beganLate = left.gone >= sourceEnd && follower.since[source] >= left.goneAt
   return beganLate && guards.lateFollowersTakeCopies ? 'hand over' : asCopy
 }
 
+/**
+ * Tells whether the follower has changes of the source to hand over before those of the target: its place is before the end there, or a
+ * change fails there. A mover that has emptied the source has waited for both, unless the follower began later.
+ */
+export function isAhead(
+  { shards, follower }: MoveWorld,
+  source: ShardNumber,
+  end: number,
+  { failingIsAwaited }: MoveGuards,
+): boolean {
+  const { gone, goneAt } = shards[source].serves
+  if (gone >= end && end > 0 && follower.since[source] < goneAt) return false
+  return follower.places[source] < end || (failingIsAwaited && follower.failing[source] !== 0)
+}
+
 /** Begins a follower with nothing, or begins it again. */
-function beginFollower({ shards, follower }: MoveWorld): void {
+export function beginFollower({ shards, follower }: MoveWorld): void {
   for (const shard of shards) {
     shard.floor++
     flush(shard)
   }
-  Object.assign(follower, { places: [0, 0], since: shards.map(({ floor }) => floor), handed: 0 })
+  Object.assign(follower, {
+    places: [0, 0],
+    since: shards.map(({ floor }) => floor),
+    handed: 0,
+    isNamed: true,
+  })
   follower.beginnings++
 }
 
@@ -123,9 +144,12 @@ export const followerBegins: Event<MoveWorld> = {
   happen: beginFollower,
 }
 
-/** Checks at rest that the last state was handed over, if the follower has begun. */
+/** Checks at rest that the last state was handed over, if the follower has begun and handlers do not fail for ever. */
 export function lastStateNotHanded({ committed, follower }: MoveWorld): string | undefined {
-  return follower.beginnings === 0 || committed.version === 0 || follower.handed === committed.version
+  return follower.beginnings === 0 ||
+    follower.isFailing ||
+    committed.version === 0 ||
+    follower.handed === committed.version
     ? undefined
     : `version ${committed.version} was not handed over; the last one was ${follower.handed}`
 }

@@ -78,6 +78,16 @@ export interface MoveGuards {
   readonly goneAtIsRaised: boolean
   /** A follower that began after the rows of the source were gone takes copies for changes. */
   readonly lateFollowersTakeCopies: boolean
+  /** The changes of the target wait while an earlier one fails at the source. */
+  readonly failingIsAwaited: boolean
+  /** The source is emptied only when no change of the bucket fails there. */
+  readonly failingIsAwaitedByMover: boolean
+  /** A failing change whose entity has left its shard is retried at the owner. */
+  readonly failingIsPassedOn: boolean
+  /** It is passed on only when the place behind it is saved. */
+  readonly savedBeforePassing: boolean
+  /** The name of a new consumer is registered before it raises the floors at which it begins. */
+  readonly namedFirst: boolean
 }
 
 export const allMoveGuards: MoveGuards = {
@@ -120,4 +130,9 @@ export const allMoveGuards: MoveGuards = {
   gapsAreRefused: true,
   goneAtIsRaised: true,
   lateFollowersTakeCopies: true,
+  failingIsAwaited: true,
+  failingIsAwaitedByMover: true,
+  failingIsPassedOn: true,
+  savedBeforePassing: true,
+  namedFirst: true,
 }

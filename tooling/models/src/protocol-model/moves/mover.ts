@@ -316,10 +316,20 @@ function emptySource(guards: MoveGuards, { source = 0, repeats = false }: MoverO
       },
     },
     {
+      label: 'looks for consumers',
+      run({ shards: { [source]: shard }, follower }, { until }) {
+        if (!guards.consumersAreAwaited || !follower.isNamed) return undefined
+        const { places, failing, since } = follower
+        const isBehind = places[source] < shard.serves.end
+        const isFailing = guards.failingIsAwaitedByMover && failing[source] !== 0
+        const isLate = follower.beginnings > 0 && since[source] >= until
+        return (isBehind || isFailing) && !isLate ? 'blocked' : undefined
+      },
+    },
+    {
       label: 'says that the source is emptied',
-      run({ shards, follower }, local) {
+      run({ shards }, local) {
         const shard = shards[source]
-        if (guards.consumersAreAwaited && follower.places[source] < shard.serves.end) return 'blocked'
         const goneAt = guards.goneAtIsRaised ? local.until : shard.serves.end
         changeServes(shard, { is: 'emptied', gone: shard.serves.end, goneAt })
         local.sealEpoch = shard.epoch
