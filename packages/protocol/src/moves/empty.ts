@@ -1,4 +1,4 @@
-import { parseId } from '@looseleaf/core'
+import { isLooseleafError, parseId } from '@looseleaf/core'
 import { unionOfRanges, withoutRanges, type AwayBuckets } from '@looseleaf/core/internal'
 import { readProgress, type ConsumerProgress } from '../consumers/consumer-progress.ts'
 import { joinedRegistry, readRegistries } from '../consumers/registrations.ts'
@@ -50,8 +50,7 @@ export async function emptySource(work: MoveWork): Promise<Emptied | AwaitedCons
     // The record of another mover may not be on disk.
     own = await changeOwn(context, move.from, () => undefined, { signal })
   }
-  if (!isForeign(work, own)) return undefined
-  return discardAll(work, move.from, own.catalog.epoch)
+  return discardAll(work, move.from, own)
 }
 
 /**
@@ -80,15 +79,32 @@ export async function consumersBehind(
     .toSorted()
 }
 
-/** Deletes everything of the move's buckets on a shard that has no use for them, as long as it has this epoch. */
-export async function discardAll(work: MoveWork, number: number, epoch: number): Promise<Emptied> {
-  const { buckets } = work.move
-  const { entities } = await discardAt(work, number, buckets, epoch)
-  return { entities, rows: await discardRowsAt(work, number, buckets, epoch) }
+/**
+ * Deletes everything of the move's buckets on a shard, as long as it has no use for them; resolves with undefined once it may have one. Each
+ * change of the shard's catalog, such as by another move, ends the deletes under its last epoch, and the rest goes on under the new one.
+ */
+export async function discardAll(
+  work: MoveWork,
+  number: number,
+  known: OwnBuckets,
+): Promise<Emptied | undefined> {
+  const { context, move, signal } = work
+  for (let own = known; isForeign(work, own);) {
+    const { epoch } = own.catalog
+    try {
+      const { entities } = await discardAt(work, number, move.buckets, epoch)
+      return { entities, rows: await discardRowsAt(work, number, move.buckets, epoch) }
+    } catch (error) {
+      if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
+      // The change of another process may not be on disk.
+      own = await changeOwn(context, number, () => undefined, { signal })
+    }
+  }
+  return undefined
 }
 
 /** Tells whether a shard has no use for the rows of the move's buckets: it does not own them, and no announced move has them. */
-export function isForeign({ move }: MoveWork, { catalog, serves }: OwnBuckets): boolean {
+function isForeign({ move }: MoveWork, { catalog, serves }: OwnBuckets): boolean {
   const { layout, shardNumber } = catalog
   const used = unionOfRanges(
     serves.owns,

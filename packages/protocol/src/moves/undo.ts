@@ -2,7 +2,7 @@ import { LooseleafError } from '@looseleaf/core'
 import type { LayoutMove } from '@looseleaf/core/internal'
 import { keptRowsMs } from '@looseleaf/index-engine/internal'
 import { announceUndo, withdrawMove, withdrawUndo } from './announce.ts'
-import { discardAll, isForeign, type Emptied } from './empty.ts'
+import { discardAll, type Emptied } from './empty.ts'
 import { UNCHECKED_WAIT_MS, type MoveWork } from './move-work.ts'
 import { announcedIn, changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
 
@@ -61,9 +61,7 @@ function requireKept({ move }: MoveWork, { serves }: OwnBuckets): void {
 async function discardCopies(work: MoveWork): Promise<Emptied> {
   const { context, move, signal } = work
   const target = await loadOwn(context, move.to, { signal })
-  const discarded = isForeign(work, target)
-    ? await discardAll(work, move.to, target.catalog.epoch)
-    : { entities: 0, rows: 0 }
+  const discarded = await discardAll(work, move.to, target)
   await changeOwn(
     context,
     move.to,
@@ -73,7 +71,7 @@ async function discardCopies(work: MoveWork): Promise<Emptied> {
         : { ...serves, coming: ofOthers(serves.coming, move.id) },
     { signal },
   )
-  return discarded
+  return discarded ?? { entities: 0, rows: 0 }
 }
 
 /** Makes the error of an undo that comes too late. */

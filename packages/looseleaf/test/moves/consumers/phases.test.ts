@@ -108,9 +108,7 @@ test('a move ends with the deletion on the source, once every consumer has handl
     message: expect.stringContaining('call resumeMoves'),
   })
   await dropConsumer(store, 'search')
-  expect(await movesOf(mover)).toMatchObject([
-    { state: 'emptying', heldUpBy: 'no process works on it; call resumeMoves' },
-  ])
+  expect(await movesOf(mover)).toMatchObject([{ state: 'emptying', heldUpBy: 'no process works on it' }])
   await finishMoves(mover)
   expect(await readConsumers(store)).toEqual([])
 })
