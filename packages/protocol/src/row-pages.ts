@@ -7,7 +7,7 @@ import { sizeClass, type Throttle } from './throttle/throttle.ts'
 export type IndexPlace = Pick<IndexRow, 'key' | 'entityId'>
 
 export interface RowPagesOptions {
-  /** Rows of a page, at most. */
+  /** Rows of a page, at most. A rate limit makes pages shorter. */
   readonly limit: number
   /** Begins behind this place. Default: at the beginning. */
   readonly after?: IndexPlace | undefined
@@ -30,12 +30,13 @@ export async function* pagesOfRows(
 ): AsyncGenerator<readonly IndexRow[], void, undefined> {
   const spec = tableSpec(entry)
   const table = shardAt(context, number).index(spec)
+  const size = Math.min(limit, throttle.maxPage)
   for (let place = after; ;) {
     throwIfAborted(signal)
     const scan = {
       prefix: [],
       order: 'asc' as const,
-      limit,
+      limit: size,
       ...(place !== undefined && { after: place }),
       ...(included && spec.covering && { included: true }),
     }
@@ -49,7 +50,7 @@ export async function* pagesOfRows(
     if (last === undefined) return
     yield rows
     await throttle.take(number, rows.length, signal)
-    if (rows.length < limit) return
+    if (rows.length < size) return
     place = { key: last.key, entityId: last.entityId }
   }
 }

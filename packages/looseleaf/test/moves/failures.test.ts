@@ -1,4 +1,4 @@
-import { LooseleafError, parseId, type Driver, type EntityId } from '@looseleaf/core'
+import { LooseleafError, parseId, type Driver, type EntityId, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { entitiesIn, processName } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
@@ -106,4 +106,23 @@ test('a verification is stale once entities are written after it, and names its 
   expect(isWritten).toBe(true)
   expect(back.verified).toMatchObject({ stale: true })
   expect(back.verified!.rows).toBeGreaterThan(ids.length)
+})
+
+test('a rate limit makes pages short, so that no wait is longer than about a second and the mover keeps its lease', async () => {
+  const driver = await memoryShards(2).connect()
+  await filledStore(driver, 200)
+  const time = leapingTime()
+  const sleeps: number[] = []
+  const sleep: Time['sleep'] = (milliseconds, signal) => {
+    sleeps.push(milliseconds)
+    return time.sleep(milliseconds, signal)
+  }
+  const store = await openStore(driver, { ...time, sleep })
+  let copying: readonly number[] = []
+  const { counts } = await store.shards.move(PLAN, {
+    rowsPerSecond: 20,
+    onProgress: ({ step }) => void (step === 'copying' && (copying = [...sleeps])),
+  })
+  expect(copying.reduce((a, b) => a + b, 0)).toBeGreaterThan((counts.entities / 20) * 900)
+  expect(Math.max(...copying)).toBeLessThanOrEqual(1_050)
 })

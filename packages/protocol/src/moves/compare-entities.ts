@@ -26,6 +26,7 @@ export async function compareEntities(
   const { context, move, throttle, signal } = work
   const { entities } = sourceOf(work)
   const isIn = entitiesIn(context, buckets)
+  const limit = Math.min(PAGE, throttle.maxPage)
   let compared = 0
   let different = 0
   for (let place: UpdatedPlace = after; ;) {
@@ -34,7 +35,7 @@ export async function compareEntities(
     const page = await throttle.send(
       move.from,
       ({ length }) => `copy page ${sizeClass(length)}`,
-      () => entities.pageOfChecksums({ after: from, until }, PAGE, { signal }),
+      () => entities.pageOfChecksums({ after: from, until }, limit, { signal }),
       signal,
     )
     const some = page.filter(({ id }) => isIn(id))
@@ -46,7 +47,7 @@ export async function compareEntities(
       await onPage({ place, read: page.length, copied: some.length })
       await throttle.take(move.from, page.length, signal)
     }
-    if (page.length < PAGE) return { compared, different }
+    if (page.length < limit) return { compared, different }
   }
 }
 

@@ -86,13 +86,14 @@ export async function copyEntities(
 
 /** Returns the size of a page. Its bodies take at most 8 MB, and 400 kB as a rule. */
 function pageFor(
-  { context, move }: MoveWork,
+  { context, move, throttle }: MoveWork,
   buckets: string,
 ): { readonly limit: number; readonly maxBody: number } {
   const { shardOfBucket = movableBuckets(context).shards } = context.catalog.latest().placement
   const owned = shardOfBucket.filter((shard) => shard === move.from).length
   const isDense = bucketsIn(buckets).length >= owned * DENSE
-  return isDense ? { limit: PAGE, maxBody: MAX_BODY } : { limit: SPARSE_PAGE, maxBody: 0 }
+  const page = isDense ? { limit: PAGE, maxBody: MAX_BODY } : { limit: SPARSE_PAGE, maxBody: 0 }
+  return { ...page, limit: Math.min(page.limit, throttle.maxPage) }
 }
 
 /** Reads a durable page of the source. */

@@ -12,20 +12,21 @@ export async function* pagesByAdded(
   after = 0,
 ): AsyncGenerator<readonly EntityPageRow[], void, undefined> {
   const { entities } = shardAt(context, number)
+  const limit = Math.min(PAGE, throttle.maxPage)
   for (let place = after; ;) {
     throwIfAborted(signal)
     const from = place
     const page = await throttle.send(
       number,
       ({ length }) => `pages by added ${sizeClass(length)}`,
-      () => entities.pageByAdded(from, PAGE, { signal, maxBody: 0 }),
+      () => entities.pageByAdded(from, limit, { signal, maxBody: 0 }),
       signal,
     )
     const last = page.at(-1)
     if (last === undefined) return
     yield page
     await throttle.take(number, page.length, signal)
-    if (page.length < PAGE) return
+    if (page.length < limit) return
     place = last.addedId
   }
 }

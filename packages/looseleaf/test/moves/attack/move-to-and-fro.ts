@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkIndex, sweep } from '@looseleaf/cleaner'
 import type { DataStore } from '@looseleaf/store'
 import { expect } from 'vitest'
 import { tunedMoveBuckets } from '@looseleaf/mover/internal'
 import { SOME_BUCKETS } from '../stores.ts'
-import { attackedIndexes } from './indexes.ts'
+import { endAttack } from './end-attack.ts'
 import { newFindings, type Findings } from './oracle.ts'
-import { checkEnd, startTraffic } from './traffic.ts'
+import { startTraffic } from './traffic.ts'
 
 /**
  * Moves half of the buckets of shard 0 to shard 1 and back, while 8 writers and 3 readers work on these stores. Closes all stores. Returns the
@@ -34,19 +33,7 @@ export async function moveToAndFro(
   } finally {
     await traffic.stop()
   }
-  await Promise.all(stores.map((store) => store.close()))
-  await checkEnd(mover, traffic)
-  expect(findings.writes).toBeGreaterThan(100)
-  expect(findings.queries).toBeGreaterThan(10)
-  expect(await sweep(mover)).toMatchObject({ added: 0, misplaced: 0, misfits: 0, duplicates: 0 })
-  for (const { name } of attackedIndexes)
-    expect(await checkIndex(mover, name)).toMatchObject({
-      missing: 0,
-      unclaimed: 0,
-      dangling: 0,
-      misplaced: 0,
-      unsettled: 0,
-    })
+  await endAttack(stores, mover, traffic)
   await mover.close()
   return findings
 }

@@ -1,0 +1,27 @@
+import { checkIndex, sweep } from '@looseleaf/cleaner'
+import type { DataStore } from '@looseleaf/store'
+import { expect } from 'vitest'
+import { attackedIndexes } from './indexes.ts'
+import { checkEnd, type Traffic } from './traffic.ts'
+
+/** Closes the stores whose traffic has stopped, and compares another store with the oracle and with all indexes. */
+export async function endAttack(
+  stores: readonly DataStore[],
+  store: DataStore,
+  traffic: Traffic,
+): Promise<void> {
+  const { findings } = traffic
+  await Promise.all(stores.map((each) => each.close()))
+  await checkEnd(store, traffic)
+  expect(findings.writes).toBeGreaterThan(100)
+  expect(findings.queries).toBeGreaterThan(10)
+  expect(await sweep(store)).toMatchObject({ added: 0, misplaced: 0, misfits: 0, duplicates: 0 })
+  for (const { name } of attackedIndexes)
+    expect(await checkIndex(store, name)).toMatchObject({
+      missing: 0,
+      unclaimed: 0,
+      dangling: 0,
+      misplaced: 0,
+      unsettled: 0,
+    })
+}
