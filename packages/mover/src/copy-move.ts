@@ -168,7 +168,7 @@ export async function differentCopies(
   await lease.save()
   return new LooseleafError(
     'CONFLICT',
-    `Move ${move}: ${different} copies differ from their entities, and ${extra} have no entity. Nothing was handed over. Another program writes to the target, or it was restored. Call resumeMoves to copy everything again, or undo the move.`,
+    `Move ${move}: ${different} copies differ from their entities, and ${extra} have no entity. Nothing was handed over. Another program writes to the target, or it was restored. Call shards.repair to copy everything again, or undo the move.`,
   )
 }
 

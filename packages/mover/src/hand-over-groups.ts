@@ -71,7 +71,7 @@ async function handOverGroup(job: MoveJob, copier: Copier, group: string, left: 
     if (seals === MAX_SEALS) {
       throw new LooseleafError(
         'CONFLICT',
-        `Move ${move.id}: writers took the seal of a group away ${MAX_SEALS} times in a row, because the last copy took longer than they wait. Call resumeMoves when the shards are less busy.`,
+        `Move ${move.id}: writers took the seal of a group away ${MAX_SEALS} times in a row, because the last copy took longer than they wait. Call shards.repair when the shards are less busy.`,
       )
     }
     await lease.sleep(backOffMs(seals, { firstMs: 100, maxMs: 5_000 }))

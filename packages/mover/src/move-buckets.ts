@@ -122,7 +122,7 @@ export async function tunedUndoMove(
   if (found === undefined)
     throw new LooseleafError(
       'BAD_OPTION',
-      `undoMove: the store has no move ${id}, or it is over. movesOf lists the others.`,
+      `The store has no move ${id}, or it is over. shards.moves lists the others.`,
     )
   if (found.phase === undefined) throw handedOver(found.move)
   return withCallbacks(options, (taken) => workOn(context, found.move, taken, (job) => undo(job)))

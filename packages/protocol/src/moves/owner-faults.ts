@@ -97,7 +97,7 @@ function twoOwners(
   const latest = shards.toSorted((a, b) => arrival(b) - arrival(a))[0]!
   const others = shards.filter((shard) => shard !== latest).join(', ')
   return (buckets) =>
-    `The buckets ${buckets} belong to shard ${latest}, and shard ${others} has gone back to a state in which it still owned them: its server lost commits, by a failover or a restore. Nothing was moved. Processes use shard ${latest}. Bring the server of shard ${others} back with all of its commits. If they are lost, see "Failover" in the operations guide, and move nothing until then.`
+    `The buckets ${buckets} belong to shard ${latest}, and shard ${others} has gone back to a state in which it still owned them: its server lost commits, by a failover or a restore. Nothing was moved. Processes use shard ${latest}. Bring the server of shard ${others} back with all of its commits. If they are lost, see "A failover during a move" in the operations guide.`
 }
 
 const noOwner = (buckets: string): string =>
@@ -114,5 +114,5 @@ function lostTarget({
       ? `Shard ${from} still has their entities as they were then.`
       : `Shard ${from} was told to delete their entities since.`
   return (buckets) =>
-    `The buckets ${buckets} are on no shard: shard ${from} gave them up in move ${move}, and shard ${to} went back to a state from before it had them: its server lost commits, by a failover or a restore. Nothing was moved. Bring the server of shard ${to} back with all of its commits. ${rest}`
+    `The buckets ${buckets} are on no shard: shard ${from} gave them up in move ${move}, and shard ${to} went back to a state from before it had them: its server lost commits, by a failover or a restore. Nothing was moved. Bring the server of shard ${to} back with all of its commits. ${rest} See "A failover during a move" in the operations guide.`
 }

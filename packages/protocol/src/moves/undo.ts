@@ -78,6 +78,6 @@ async function discardCopies(work: MoveWork): Promise<Emptied> {
 export function handedOver({ id, to }: Pick<LayoutMove, 'id' | 'to'>): LooseleafError {
   return new LooseleafError(
     'CONFLICT',
-    `Move ${id} cannot be undone: shard ${to} has some of its buckets already. Finish it with resumeMoves, then move the buckets back.`,
+    `Move ${id} cannot be undone: shard ${to} has some of its buckets already. Finish it with shards.repair, then move the buckets back.`,
   )
 }
