@@ -1,5 +1,5 @@
 import { isLooseleafError, LooseleafError } from '@looseleaf/core'
-import { withCallbacks, type LayoutMove, type StoreLayout } from '@looseleaf/core/internal'
+import { bucketsIn, withCallbacks, type LayoutMove, type StoreLayout } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
   announceDraining,
@@ -11,6 +11,7 @@ import {
 import { tunedResumeMoves, workOn } from './move-buckets.ts'
 import type { MoveOptions } from './move-options.ts'
 import type { MoveReport } from './move-report.ts'
+import { openMoves } from './open-moves.ts'
 import { planMoves } from './plan-moves.ts'
 import { problemsText, type MoveRequest } from './plan/move-plan.ts'
 import { withRetries } from './retries.ts'
@@ -18,8 +19,8 @@ import type { Tuned } from './tuning.ts'
 
 /**
  * Drains a shard: announces it, so that no bucket moves there any more, and moves all of its buckets to the other shards, one move after the
- * other. Resolves when the shard owns no bucket and has deleted what it gave up, or when another process has stopped the draining. May be
- * interrupted and repeated, also by several processes at once.
+ * other. Resolves when the shard owns no bucket, or when another process has stopped the draining. May be interrupted and repeated, also by
+ * several processes at once. Throws `CONFLICT` if buckets are left in moves that cannot end now.
  */
 export async function drainShard(
   context: EngineContext,
@@ -29,13 +30,20 @@ export async function drainShard(
   return withCallbacks(options, async (taken) => {
     const { signal } = taken
     await withRetries(context, signal, () => announceDraining(context, number, { signal }))
-    return walkPlans(context, { drain: number }, taken, {
-      goesOn({ shards }) {
-        const shard = shards[number]
-        return shard?.state === 'draining' && shard.buckets !== ''
-      },
+    const left = ({ shards }: StoreLayout): number =>
+      shards[number]?.state === 'draining' ? bucketsIn(shards[number].buckets ?? '').length : 0
+    const reports = await walkPlans(context, { drain: number }, taken, {
+      goesOn: (layout) => left(layout) > 0,
       isOfRequest: ({ from, to }) => from === number || to === number,
     })
+    const rest = left(movableLayout(context.catalog.current().layout))
+    if (rest === 0) return reports
+    const open = await openMoves(context, { signal })
+    const waiting = open.map(({ move }) => move.id).join(', ')
+    throw new LooseleafError(
+      'CONFLICT',
+      `Shard ${number} still has ${rest} buckets of moves that are not over (${waiting}). Call shards.moves for the reasons, and drain the shard again when these moves are over.`,
+    )
   })
 }
 
@@ -79,11 +87,12 @@ async function walkPlans(
   const { signal, rowsPerSecond } = options
   const layoutNow = async (): Promise<StoreLayout> =>
     movableLayout((await context.catalog.reload({ signal })).layout)
-  const reports: MoveReport[] = []
+  const reports = new Map<number, MoveReport>()
   for (;;) {
-    reports.push(...(await tunedResumeMoves({ context }, options, isOfRequest)))
+    for (const report of await tunedResumeMoves({ context }, options, isOfRequest))
+      reports.set(report.id, report)
     const layout = await layoutNow()
-    if (!goesOn(layout)) return reports
+    if (!goesOn(layout)) return [...reports.values()]
     const plan = await withRetries(context, signal, () =>
       planMoves(context, request, { signal, rowsPerSecond }),
     )
@@ -99,9 +108,9 @@ async function walkPlans(
         : undefined
       isDone = move !== undefined
       if (move === undefined) break
-      reports.push(await workOn(context, move, options))
+      reports.set(move.id, await workOn(context, move, options))
     }
-    if (isDone && (request === 'rebalance' || plan.moves.length === 0)) return reports
+    if (isDone && (request === 'rebalance' || plan.moves.length === 0)) return [...reports.values()]
   }
 }
 
