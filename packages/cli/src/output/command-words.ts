@@ -2,7 +2,9 @@
 export function inCommandWords(message: string): string {
   return message
     .replaceAll('{ scatter: true }', '--scatter')
-    .replaceAll(/\b([Cc])all shards\./g, (_, first: string) => (first === 'C' ? 'Run shards.' : 'run shards.'))
+    .replaceAll(/\b([Cc])all shards\./g, (_, first: string) =>
+      first === 'C' ? 'Run shards.' : 'run shards.',
+    )
     .replaceAll('shards.repair', 'looseleaf shard repair')
     .replaceAll('shards.moves', 'looseleaf shard status')
     .replaceAll('Call resumeMoves', 'Run looseleaf shard repair')
