@@ -4,11 +4,12 @@ import { expect } from 'vitest'
 import { attackedIndexes } from './indexes.ts'
 import { checkEnd, type Traffic } from './traffic.ts'
 
-/** Closes the stores whose traffic has stopped, and compares another store with the oracle and with all indexes. */
+/** Closes the stores whose traffic has stopped, and compares another store with the oracle and with these indexes. */
 export async function endAttack(
   stores: readonly DataStore[],
   store: DataStore,
   traffic: Traffic,
+  indexes: readonly { readonly name: string }[] = attackedIndexes,
 ): Promise<void> {
   const { findings } = traffic
   await Promise.all(stores.map((each) => each.close()))
@@ -16,7 +17,7 @@ export async function endAttack(
   expect(findings.writes).toBeGreaterThan(100)
   expect(findings.queries).toBeGreaterThan(10)
   expect(await sweep(store)).toMatchObject({ added: 0, misplaced: 0, misfits: 0, duplicates: 0 })
-  for (const { name } of attackedIndexes)
+  for (const { name } of indexes)
     expect(await checkIndex(store, name)).toMatchObject({
       missing: 0,
       unclaimed: 0,

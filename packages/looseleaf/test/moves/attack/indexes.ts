@@ -44,3 +44,15 @@ export const SLOTS = 3
 export const GROUPS = 4
 /** Names that all writers want. */
 export const WANTED = 6
+
+/** Indexes that are added while buckets move, one for each move. */
+export const lateIndexes = [
+  [
+    defineIndex('late_tags', { properties: { tags: 'string[]', n: 'integer' }, shardOn: 'tags' }),
+    defineIndex('late_codes', { properties: { code: 'string' }, shardOn: 'code', unique: true }),
+  ],
+  [
+    defineIndex('late_slots', { properties: { slot: 'integer', n: 'integer' }, shardOn: 'id' }),
+    defineIndex('late_users', { properties: { user: 'string' }, shardOn: 'user', include: ['title'] }),
+  ],
+]

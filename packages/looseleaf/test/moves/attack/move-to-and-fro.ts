@@ -1,15 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { cleanIndex, type CleanResult } from '@looseleaf/cleaner'
 import type { DataStore } from '@looseleaf/store'
 import { expect } from 'vitest'
 import { tunedMoveBuckets } from '@looseleaf/mover/internal'
 import { SOME_BUCKETS } from '../stores.ts'
 import { endAttack } from './end-attack.ts'
+import { attackedIndexes, lateIndexes } from './indexes.ts'
 import { newFindings, type Findings } from './oracle.ts'
 import { startTraffic } from './traffic.ts'
 
 /**
- * Moves half of the buckets of shard 0 to shard 1 and back, while 8 writers and 3 readers work on these stores. Closes all stores. Returns the
- * findings.
+ * Moves half of the buckets of shard 0 to shard 1 and back, while 8 writers and 3 readers work on these stores, and indexes are added and
+ * filled. Closes all stores. Returns the findings.
  */
 export async function moveToAndFro(
   stores: readonly DataStore[],
@@ -23,17 +25,26 @@ export async function moveToAndFro(
     findings,
   )
   try {
-    for (const [from, to] of [
-      [0, 1],
-      [1, 0],
-    ] as const) {
-      const report = await tunedMoveBuckets(mover, { from, to, buckets: SOME_BUCKETS }, { groups })
+    for (const [i, [from, to]] of [[0, 1] as const, [1, 0] as const].entries()) {
+      const [report, filled] = await Promise.all([
+        tunedMoveBuckets(mover, { from, to, buckets: SOME_BUCKETS }, { groups }),
+        addAndFill(mover, lateIndexes[i]!),
+      ])
       expect(report).toMatchObject({ state: 'done', handedOver: 1_024 })
+      expect(filled).toMatchObject({ complete: true })
     }
   } finally {
     await traffic.stop()
   }
-  await endAttack(stores, mover, traffic)
+  await endAttack(stores, mover, traffic, [...attackedIndexes, ...lateIndexes.flat()])
   await mover.close()
   return findings
+}
+
+async function addAndFill(store: DataStore, indexes: (typeof lateIndexes)[number]): Promise<CleanResult> {
+  await store.addIndex(indexes)
+  return cleanIndex(
+    store,
+    indexes.map(({ name }) => name),
+  )
 }
