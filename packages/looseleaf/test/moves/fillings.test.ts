@@ -102,7 +102,7 @@ test('a filling reads buckets that were always on the other shard when it read a
 
 test('a filling misses no entity whose bucket moves before any of its calls', async () => {
   let isOver = false
-  for (const at of callsUntil(() => isOver, 20, 61)) {
+  for (const at of callsUntil(() => isOver, 20, 97)) {
     const driver = await shardsWithoutIndexes()
     isOver = true
     const filler = await openWatched(driver, async (calls) => {
@@ -118,7 +118,7 @@ test('a filling misses no entity whose bucket moves before any of its calls', as
 
 test('a filling misses no entity whose bucket moves there and back between its calls', async () => {
   let isOver = false
-  for (const at of callsUntil(() => isOver, 30, 83)) {
+  for (const at of callsUntil(() => isOver, 30, 101)) {
     const driver = await shardsWithoutIndexes()
     isOver = true
     let moved = Promise.resolve()
@@ -137,7 +137,7 @@ test('a filling misses no entity whose bucket moves there and back between its c
 
 test('indexes that are added and filled before any call of a mover are complete after the move', async () => {
   let isOver = false
-  for (const at of callsUntil(() => isOver, 5, 47)) {
+  for (const at of callsUntil(() => isOver, 5, 53)) {
     const driver = await shardsWithoutIndexes()
     isOver = true
     const mover = await openUnaware(driver, async (calls) => {
@@ -154,7 +154,7 @@ test('indexes that are added and filled before any call of a mover are complete 
 
 test('an index is filled although its filler and a mover die, at whatever call', async () => {
   let isOver = false
-  for (const at of callsUntil(() => isOver, 10, 59)) {
+  for (const at of callsUntil(() => isOver, 10, 97)) {
     const driver = await shardsWithoutIndexes()
     isOver = true
     const die = async (work: (store: DataStore) => Promise<unknown>, withEffect: boolean): Promise<void> => {
