@@ -1,7 +1,7 @@
 import { consume, type ChangedEntity, type Consumer, type ConsumeOptions } from '@looseleaf/changes'
 import { formatId, type EntityId } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 
 /** Polls often, saves often, and its leases end soon. */
 const QUICK = { from: 'beginning', pollMs: 10, leaseMs: 300, retryMs: 5 } as const
@@ -37,21 +37,25 @@ export class Consumed {
   async reach(versions: ReadonlyMap<EntityId, number>): Promise<void> {
     const missing = (): EntityId[] =>
       [...versions].filter(([id, version]) => !(this.last(id) >= version)).map(([id]) => id)
-    await vi.waitFor(() => expect(missing()).toEqual([]), { timeout: 30_000, interval: 10 })
+    await poll(missing).toEqual([])
   }
 
   last(id: EntityId): number {
     return this.versions.get(id)?.at(-1) ?? -1
   }
 
-  /** Checks that no entity came in an older version after a newer one. */
-  expectInOrder(): void {
-    for (const [, versions] of this.versions) expect(versions).toEqual(versions.toSorted((a, b) => a - b))
+  /** Returns the entities that came in an older version after a newer one. */
+  backwards(): readonly EntityId[] {
+    return this.#where((versions) => versions.some((version, i) => version < (versions[i - 1] ?? 0)))
   }
 
-  /** Checks that each version came once, as long as no process has died. */
-  expectOnce(): void {
-    for (const [, versions] of this.versions) expect(versions).toEqual([...new Set(versions)])
+  /** Returns the entities that came in one version twice. There are none as long as no process has died. */
+  repeated(): readonly EntityId[] {
+    return this.#where((versions) => new Set(versions).size < versions.length)
+  }
+
+  #where(holds: (versions: readonly number[]) => boolean): readonly EntityId[] {
+    return [...this.versions].filter(([, versions]) => holds(versions)).map(([id]) => id)
   }
 }
 

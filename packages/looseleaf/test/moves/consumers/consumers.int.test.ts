@@ -41,6 +41,6 @@ test('two processes of a consumer on MariaDB hand the states of every entity ove
   await first.delete(ids[0]!)
   await consumed.reach(await versionsOf(mover))
   await Promise.all(consumers.map((consumer) => consumer.stop()))
-  consumed.expectInOrder()
+  expect(consumed.backwards()).toEqual([])
   expect(errors).toEqual([])
 }, 60_000)

@@ -43,7 +43,7 @@ test('two processes of a consumer hand the states of every entity over in order,
   await stores[0]!.delete(ids[0]!)
   await consumed.reach(await versionsOf(mover))
   await Promise.all(consumers.map((consumer) => consumer.stop()))
-  consumed.expectInOrder()
+  expect(consumed.backwards()).toEqual([])
   expect(consumed.errors).toEqual([])
   await driver.close()
 }, 60_000)
@@ -75,6 +75,6 @@ test('a consumer gets the last state of every entity in order, whenever a mover 
     for (const id of ids.slice(10, 25)) await store.put({ n: 3 }, { id })
     await consumed.reach(await versionsOf(store))
     await first.stop()
-    consumed.expectInOrder()
+    expect(consumed.backwards()).toEqual([])
   }
 }, 120_000)
