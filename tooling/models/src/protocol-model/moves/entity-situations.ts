@@ -295,7 +295,8 @@ export const moveSituations: Readonly<Record<string, MoveSituation>> = {
       events: [handlersFail, handlersWorkAgain, takeover],
       followedBy: 'a consumer that may fail',
     }),
-    guards: ['failingIsAwaited', 'savedBeforePassing'],
+    guards: ['failingIsAwaited'],
+    slowGuards: ['savedBeforePassing'],
   },
   'a consumer registers while the source is being emptied': {
     build: (g) => ({
@@ -304,7 +305,8 @@ export const moveSituations: Readonly<Record<string, MoveSituation>> = {
       movers: [mover(g, { seals: 1, empties: true })],
       followedBy: 'a consumer that may fail',
     }),
-    guards: ['namedFirst', 'lateFollowersTakeCopies', 'targetIsHeld'],
+    guards: ['namedFirst', 'targetIsHeld'],
+    slowGuards: ['lateFollowersTakeCopies'],
   },
 }
 
