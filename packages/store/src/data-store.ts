@@ -54,7 +54,7 @@ import { scanDamaged, scanEntities } from './reading/entities/scan-entities.ts'
 import { createStoreShards, type StoreShards } from './shards/store-shards.ts'
 import { perShard } from './calls/per-shard.ts'
 import { createShardLanes, type LanesOf } from './calls/shard-lanes.ts'
-import { createLooks, type Looks } from './catalog/shard-looks.ts'
+import { looksOf, type Looks } from '@looseleaf/protocol/internal'
 import { takeBag, type TakenBag } from './calls/take-bag.ts'
 import type {
   Edit,
@@ -95,7 +95,7 @@ export class DataStore extends StoreQueries {
     onWarning: (message: string) => void,
     observing: Observing,
   ) {
-    const looks = createLooks(context)
+    const looks = looksOf(context)
     const lanes: LanesOf = perShard(context.driver, (shard, number) =>
       createShardLanes(shard, observing, createOwnerCheck(context, looks, { shard, number })),
     ).at

@@ -20,7 +20,9 @@ async function openSleeper(
   driver: Driver,
   sleepsBefore: string,
 ): Promise<{ readonly store: DataStore; readonly hasSlept: () => boolean }> {
-  const mover = await openStore(driver, leapingTime())
+  // The sleeper's time goes on while it sleeps.
+  const time = leapingTime()
+  const mover = await openStore(driver, time)
   let slept: Promise<unknown> | undefined
   const sleepy = faultyDriver(driver, ({ operation }) => ({
     before: async () => {
@@ -31,7 +33,7 @@ async function openSleeper(
     shards: keepOpen(sleepy),
     indexes,
     queryTimeMs: 5_000,
-    time: leapingTime(),
+    time,
   })
   return { store, hasSlept: () => slept !== undefined }
 }

@@ -38,8 +38,10 @@ test.each([
   ],
 ])('a scan misses no entity whose bucket moves %s', async (_, plan, after) => {
   const driver = await memoryShards(2).connect()
-  const store = await filledStore(driver, COUNT)
-  const other = await openStore(driver, leapingTime())
+  // A mover waits until the looks of the scan are too old, so that has the same time.
+  const time = leapingTime()
+  const store = await filledStore(driver, COUNT, time)
+  const other = await openStore(driver, time)
   const before = await contentsOf(store)
   const { found, repeats } = await scanAround(store, after, () => moveBuckets(other, plan))
   expect(found).toEqual(before)
@@ -81,4 +83,17 @@ test('a scan gives no entity that was deleted at its new shard, although the old
     await Promise.all(ids.map((id) => store.delete(id)))
     expect(await contentsOf(store)).toEqual(new Map())
   })
+})
+
+test('a scan without moves sends no statement besides its pages but one look at each shard', async () => {
+  const driver = await memoryShards(2).connect()
+  await filledStore(driver, 1_200)
+  const sent: string[] = []
+  const watched = faultyDriver(driver, ({ operation, shard }) => void sent.push(`${operation} ${shard}`))
+  const store = await openStore(watched, leapingTime())
+  sent.length = 0
+  await contentsOf(store)
+  const pages = (shard: number): number => sent.filter((call) => call === `pageByAdded ${shard}`).length
+  expect(pages(0)).toBeGreaterThan(1)
+  expect(sent.filter((call) => !call.startsWith('pageByAdded'))).toEqual(['floor 0', 'floor 1'])
 })

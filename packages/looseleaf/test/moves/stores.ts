@@ -71,11 +71,15 @@ export async function fill(store: DataStore, count: number): Promise<void> {
  * Opens a store with a time whose waits end at once, and this many entities. Rows that updates have lost are deleted before, so that every row
  * belongs to an entity.
  */
-export async function filledStore(driver: Driver, count: number): Promise<DataStore> {
+export async function filledStore(
+  driver: Driver,
+  count: number,
+  time: Time = leapingTime(),
+): Promise<DataStore> {
   const store = await openStore(driver, leapingTime())
   await fill(store, count)
   await store.close()
-  return openStore(driver, leapingTime())
+  return openStore(driver, time)
 }
 
 /** Returns every living entity by id, as the tables of all shards tell, with the number of the shard. */

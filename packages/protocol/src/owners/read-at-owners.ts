@@ -3,7 +3,7 @@ import { distinctIds } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from '../shards.ts'
 import { beforeAsking } from './before-asking.ts'
-import { catalogAfter } from './catalog-after.ts'
+import { ownersAfter } from './catalog-after.ts'
 
 /** Answers of a shard about ids. */
 export interface AnswersAt {
@@ -38,7 +38,7 @@ export async function readAtOwners(
         return ask({
           shard,
           ids: group,
-          areOwned: async () => (await catalogAfter(context, number, catalog, options)) === catalog,
+          areOwned: async () => (await ownersAfter(context, number, catalog, options)) === catalog,
         })
       }),
     )

@@ -2,7 +2,7 @@ import type { CallOptions } from '@looseleaf/core'
 import { bucketsIn } from '@looseleaf/core/internal'
 import type { EngineContext, PlacedCatalog } from '@looseleaf/index-engine/internal'
 import { beginTarget } from '../moves/begin-target.ts'
-import { catalogAfter } from './catalog-after.ts'
+import { catalogAfter, ownersAfter } from './catalog-after.ts'
 import { noOwner } from './no-owner.ts'
 
 /** Milliseconds before a shard is read again of which no bucket could be read. */
@@ -32,7 +32,7 @@ export async function watchOwned(
   shard: number,
   options: CallOptions,
 ): Promise<OwnedWatch> {
-  let known = await catalogAfter(context, shard, context.catalog.current(), options)
+  let known = await ownersAfter(context, shard, context.catalog.current(), options)
   let served = known.placement.servedOn(shard)
   const kept = new Set(served.keys())
 
@@ -43,7 +43,9 @@ export async function watchOwned(
     kept,
     async owned(rows) {
       const before = known
-      known = await catalogAfter(context, shard, before, options)
+      // Copies of a move that was announced some seconds ago are there before the looks that are relied on. A store without moves has none.
+      const haveForeign = rows.some(({ id }) => before.placement.shardOfId(id) !== shard)
+      known = await (haveForeign ? catalogAfter : ownersAfter)(context, shard, before, options)
       if (known.placement !== before.placement) {
         const now = known.placement.servedOn(shard)
         for (const bucket of kept) if (now.get(bucket) !== served.get(bucket)) kept.delete(bucket)

@@ -6,7 +6,7 @@ import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import { createCatalogWatch } from './catalog-watch.ts'
-import { createLooks } from './shard-looks.ts'
+import { looksOf } from '@looseleaf/protocol/internal'
 
 let memory: Driver
 beforeEach(async () => {
@@ -26,7 +26,7 @@ it('the watch has read the whole catalog when it returns that rows may be pendin
   )
   const { context } = await open(slow)
   await changeCatalogContents(memory, ({ indexes }) => ({ indexes, mayDefer: false }))
-  expect(await createCatalogWatch(context, createLooks(context)).mayBePending(1)).toBe(true)
+  expect(await createCatalogWatch(context, looksOf(context)).mayBePending(1)).toBe(true)
   expect(context.catalog.current().mayDefer).toBe(true)
 })
 
@@ -34,7 +34,7 @@ it('a shard that has lost its catalog counts as one without pending rows', async
   const { context } = await open()
   await memory.shards[1]!.dropIndexTable({ table: 'looseleaf_meta', columns: [] })
   await memory.shards[1]!.createTables()
-  expect(await createCatalogWatch(context, createLooks(context)).mayBePending(1)).toBe(false)
+  expect(await createCatalogWatch(context, looksOf(context)).mayBePending(1)).toBe(false)
 })
 
 describe('a look at one shard', () => {
@@ -68,7 +68,7 @@ describe('a look at one shard', () => {
     const { store, loads, broken } = await watched()
     await change(1, {})
     broken.add(0)
-    const watch = createCatalogWatch(store.context, createLooks(store.context))
+    const watch = createCatalogWatch(store.context, looksOf(store.context))
     await watch.mayBePending(1)
     const before = loads[1]!
     await watch.mayBePending(1)
@@ -83,9 +83,9 @@ describe('a look at one shard', () => {
   it('a look that fails asks no other shard', async () => {
     const { store, loads, broken } = await watched()
     broken.add(1)
-    await expect(
-      createCatalogWatch(store.context, createLooks(store.context)).mayBePending(1),
-    ).rejects.toThrow('broken')
+    await expect(createCatalogWatch(store.context, looksOf(store.context)).mayBePending(1)).rejects.toThrow(
+      'broken',
+    )
     expect(loads[0]).toBe(0)
   })
 
@@ -93,7 +93,7 @@ describe('a look at one shard', () => {
     const { store } = await watched()
     await change(0, { mayDefer: false })
     await store.context.catalog.reload()
-    expect(await createCatalogWatch(store.context, createLooks(store.context)).mayBePending(1)).toBe(true)
+    expect(await createCatalogWatch(store.context, looksOf(store.context)).mayBePending(1)).toBe(true)
   })
 
   it.each([
@@ -104,7 +104,7 @@ describe('a look at one shard', () => {
     await change(number, { requires: [{ name: 'folding', since: '7.8.9' }] })
     if (looks === 2) await change(1, {})
     await expect(
-      createCatalogWatch(store.context, createLooks(store.context)).mayBePending(1),
+      createCatalogWatch(store.context, looksOf(store.context)).mayBePending(1),
     ).rejects.toMatchObject({
       code: 'STORE_TOO_NEW',
     })

@@ -1,7 +1,6 @@
 import { isLooseleafError, type Shard } from '@looseleaf/core'
 import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine/internal'
-import { createCarefulAge } from './age.ts'
-import { LOOK_MS, type Looks } from './shard-looks.ts'
+import { createCarefulAge, LOOK_MS, type Looks } from '@looseleaf/protocol/internal'
 
 /*
  * 1. Writers know every change of the catalog, because their writes carry its epoch.
@@ -63,7 +62,9 @@ export function createCatalogWatch({ driver, time, catalog }: EngineContext, loo
   /** Tells whether a look of another kind has found the catalog in memory current. */
   function isCurrent(number: number): boolean {
     const { last } = looks.of(driver.shards[number] as Shard)
-    return last !== undefined && last.epoch === catalog.current().epochs[number] && !last.isDue()
+    return (
+      last !== undefined && last.epoch === catalog.current().epochs[number] && !last.isDue() && !last.isOld()
+    )
   }
 
   return {

@@ -1,8 +1,7 @@
 import type { Shard } from '@looseleaf/core'
 import { inBackground, elapsedBy, untilAborted, type FloorState } from '@looseleaf/core/internal'
-import type { Looks } from '../../catalog/shard-looks.ts'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { isFloorOld, openedTo } from '@looseleaf/protocol/internal'
+import { isFloorOld, openedTo, type Looks } from '@looseleaf/protocol/internal'
 import { AHEAD, checkReplica, LATE, reasonOf } from './check-replica.ts'
 import { createReplicaMarks } from './replica-marks.ts'
 

@@ -6,10 +6,9 @@ import {
   type ReplicaReadOptions,
 } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { openedTo } from '@looseleaf/protocol/internal'
+import { openedTo, type Looks } from '@looseleaf/protocol/internal'
 import { perShard } from '../../calls/per-shard.ts'
 import { createShardLanes, type LanesOf, type LaneStats, type ShardLanes } from '../../calls/shard-lanes.ts'
-import type { Looks } from '../../catalog/shard-looks.ts'
 import type { Observing } from '../../observing/observing.ts'
 import { createEntityReader, type EntityReader } from '../entities/entity-reader.ts'
 import type { EntityCache } from './entity-cache.ts'

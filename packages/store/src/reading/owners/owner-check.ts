@@ -1,8 +1,8 @@
 import { LooseleafError, type Shard } from '@looseleaf/core'
 import type { EngineContext, PlacedCatalog } from '@looseleaf/index-engine/internal'
+import { isMoving, isQuiet, type Looks } from '@looseleaf/protocol/internal'
 import { NO_CHECK, type OwnerCheck } from '../../calls/shard-lanes.ts'
 import { OwnerChanged } from './owner-changed.ts'
-import type { Looks } from '../../catalog/shard-looks.ts'
 
 /*
  * 1. Owners of buckets change with the epoch of their shard, and no shard gets an epoch again.
@@ -40,20 +40,11 @@ export function createOwnerCheck(
         })
       : new OwnerChanged()
 
-  const isMoving = ({ layout }: PlacedCatalog): boolean =>
-    layout?.moves !== undefined && layout.moves.some(({ from, to }) => from === number || to === number)
-
   const has = ({ placement }: PlacedCatalog, id: Uint8Array): boolean =>
     placement.shardOfId(id) === number && placement.isServed(id)
 
   function requireAll(known: PlacedCatalog, ids: readonly Uint8Array[]): void {
     for (let i = 0; i < ids.length; i++) if (!has(known, ids[i] as Uint8Array)) throw refused()
-  }
-
-  /** Tells whether answers may rely on the last look, without another one. */
-  const isQuiet = (before: PlacedCatalog): boolean => {
-    const { last } = looks
-    return last !== undefined && last.epoch === before.epochs[number] && !isMoving(before) && !last.isOld()
   }
 
   /** Returns a catalog that is as new as the shard's was after the answer. */
@@ -73,10 +64,10 @@ export function createOwnerCheck(
   }
 
   async function requireOwned(before: PlacedCatalog, ids: readonly Uint8Array[]): Promise<void> {
-    if (!isMoving(before)) {
+    if (!isMoving(before, number)) {
       // This look may have begun before the answer, so it takes no time of its own when the statement was sent together with it.
       await looks.soon()
-      if (isQuiet(before)) return
+      if (isQuiet(looks, before, number)) return
     }
     const known = await after(before)
     if (known === before) return
@@ -103,7 +94,7 @@ export function createOwnerCheck(
     }
     const before = begin(ids)
     const answers = await send(ids)
-    if (!isQuiet(before)) await requireOwned(before, ids)
+    if (!isQuiet(looks, before, number)) await requireOwned(before, ids)
     return answers
   }
 
@@ -114,7 +105,7 @@ export function createOwnerCheck(
       if (isReplica) return askReplica(ids, send)
       const before = begin(ids)
       return send(ids).then((answers) =>
-        isQuiet(before) ? answers : requireOwned(before, ids).then(() => answers),
+        isQuiet(looks, before, number) ? answers : requireOwned(before, ids).then(() => answers),
       )
     },
   }

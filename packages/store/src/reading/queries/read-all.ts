@@ -6,7 +6,7 @@ import {
   type QueryPorts,
   type ReadEntity,
 } from '@looseleaf/index-engine/internal'
-import { tookTooLong } from '../../catalog/age.ts'
+import { tookTooLong } from './took-too-long.ts'
 import { damagedHandler } from '../entities/damaged-handler.ts'
 import { wholeReader, type RowReaderFrom } from '../rows/row-reader.ts'
 import type { Completeness } from '../steps/completeness.ts'

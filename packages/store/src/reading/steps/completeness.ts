@@ -1,6 +1,6 @@
 import { elapsedBy, isOutage, type CatalogEntry } from '@looseleaf/core/internal'
 import type { EngineContext, QueryPlan } from '@looseleaf/index-engine/internal'
-import { createAge } from '../../catalog/age.ts'
+import { createAge } from '@looseleaf/protocol/internal'
 import { createCatalogWatch } from '../../catalog/catalog-watch.ts'
 import { LayoutChanged } from '../../catalog/layout-changed.ts'
 import type { ReadView, ReplicaReads } from '../freshness/replica-reads.ts'

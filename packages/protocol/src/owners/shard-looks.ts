@@ -1,8 +1,8 @@
 import type { Shard } from '@looseleaf/core'
 import { elapsedBy } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { RELIED_MS } from '@looseleaf/protocol/internal'
-import { createCarefulAge } from './age.ts'
+import { RELIED_MS } from '../moves/move-work.ts'
+import { createCarefulAge } from '../age.ts'
 
 /** Milliseconds after which a read begins another look at its shard. */
 export const LOOK_MS = 2_000
@@ -38,7 +38,16 @@ export interface Looks {
 
 type Parts = Pick<EngineContext, 'time' | 'events'>
 
-export function createLooks(context: Parts): Looks {
+const looksOfContexts = new WeakMap<Parts, Looks>()
+
+/** Returns the looks of a store, which all parts of the process share. */
+export function looksOf(context: Parts): Looks {
+  let looks = looksOfContexts.get(context)
+  if (looks === undefined) looksOfContexts.set(context, (looks = createLooks(context)))
+  return looks
+}
+
+function createLooks(context: Parts): Looks {
   const looks = new Map<Shard, ReturnType<typeof createShardLooks>>()
   return {
     of(server) {

@@ -1,4 +1,4 @@
-import { LooseleafError, type Time } from '@looseleaf/core'
+import type { Time } from '@looseleaf/core'
 import { elapsedBy } from '@looseleaf/core/internal'
 
 /**
@@ -22,12 +22,4 @@ export function createCarefulAge(time: Time, milliseconds: number): () => boolea
     const wall = time.now()
     return wall < wallFrom || wall >= wallFrom + milliseconds
   }
-}
-
-/** Makes the error of a read of all matches that took longer than lost rows are kept. */
-export function tookTooLong(index: string, queryTimeMs: number): LooseleafError {
-  return new LooseleafError(
-    'DEADLINE',
-    `Index ${index}: reading took longer than ${queryTimeMs} ms (queryTimeMs), so entities that have moved may be missing. Read page by page, each with the cursor of the page before.`,
-  )
 }
