@@ -1,14 +1,20 @@
 import { join } from 'node:path'
 import { createProcesses, type Process, type Recording } from '../lab/processes.ts'
-import type { Plan } from './layouts.ts'
+import type { PlannedMove } from '@looseleaf/mover'
 import type { GrowthConfig, GrowthRecord, Role } from './records.ts'
 
 export interface Member {
   readonly role: Role
   readonly part: number
   readonly process: Process
-  readonly plan?: Plan | undefined
+  readonly job: Job | undefined
 }
+
+/** Job of a mover. */
+export type Job =
+  | { readonly role: 'move'; readonly plan: PlannedMove }
+  | { readonly role: 'drain'; readonly shard: number }
+  | { readonly role: 'repair' | 'undo' }
 
 /** The processes of a growth run. */
 export interface Crew {
@@ -18,10 +24,9 @@ export interface Crew {
   living(...roles: readonly Role[]): readonly Member[]
   /** Kills a process, and starts another one in its place, unless it is a mover. */
   replace(member: Member): Promise<void>
-  move(plan: Plan): Promise<void>
-  resume(role?: 'resume' | 'undo'): Promise<void>
-  movers(): number
-  isMoving(plan: Pick<Plan, 'from' | 'to'>): boolean
+  /** Starts a mover, unless one has the same job. */
+  move(job: Job): Promise<void>
+  movers(): readonly Member[]
   end(
     limitMs: number,
   ): Promise<{ readonly histories: readonly Recording<GrowthRecord>[]; readonly hanging: number }>
@@ -38,19 +43,19 @@ export async function createCrew(folder: string, common: GrowthConfig): Promise<
   /** Histories of the writers of each part. */
   const files = new Map<number, string[]>()
 
-  async function start(role: Role, part = 0, plan?: Plan): Promise<void> {
+  async function start(role: Role, part = 0, job?: Job): Promise<void> {
     const file = join(folder, `process-${members.length + 1}.jsonl`)
     const earlier = role === 'write' ? (files.get(part) ?? []) : []
     if (role === 'write') files.set(part, [...earlier, file])
-    const process = processes.start({ role, part, earlier, plan })
-    members.push({ role, part, process, plan })
+    const process = processes.start({ role, part, earlier, ...job })
+    members.push({ role, part, process, job })
     // A process that is killed before it is ready has been replaced.
     await Promise.race([process.ready.catch(() => undefined), process.gone])
   }
 
   const living = (...roles: readonly Role[]): readonly Member[] =>
     members.filter(({ role, process }) => roles.includes(role) && !process.isGone)
-  const movers = (): readonly Member[] => living('move', 'resume', 'undo')
+  const movers = (): readonly Member[] => living('move', 'drain', 'repair', 'undo')
 
   return {
     living,
@@ -68,10 +73,11 @@ export async function createCrew(folder: string, common: GrowthConfig): Promise<
       if (role === 'write' || role === 'read' || role === 'follow' || role === 'clean')
         await start(role, part)
     },
-    move: (plan) => start('move', 0, plan),
-    resume: (role = 'resume') => start(role),
-    movers: () => movers().length,
-    isMoving: ({ from, to }) => movers().some(({ plan }) => plan?.from === from && plan.to === to),
+    async move(job) {
+      const text = JSON.stringify(job)
+      if (movers().every((member) => JSON.stringify(member.job) !== text)) await start(job.role, 0, job)
+    },
+    movers,
     async end(limitMs) {
       for (const { process } of living('write', 'read', 'clean')) process.stop()
       await Promise.race([

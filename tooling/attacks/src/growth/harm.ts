@@ -11,6 +11,8 @@ export interface HarmOptions {
   readonly cluster: Cluster
   readonly crew: Crew
   readonly random: Random
+  /** The moves in progress. */
+  readonly moves: () => readonly { readonly from: number; readonly to: number }[]
   readonly isActive: boolean
   readonly onEvent: (text: string) => void
 }
@@ -43,13 +45,13 @@ const PAUSE_MS = 3_000
 const UNDO_CHANCE = 0.2
 
 /** Kills and stops processes and servers, one after the other, until it is stopped. Every server runs again then. */
-export function startHarm({ cluster, crew, random, isActive, onEvent }: HarmOptions): Harm {
+export function startHarm({ cluster, crew, random, moves, isActive, onEvent }: HarmOptions): Harm {
   const counts: Record<string, number> = {}
   const outages: Outage[] = []
   let isStopping = false
 
   async function server(role: Kind, harm: (number: number) => Promise<void>): Promise<boolean> {
-    const numbers = serversFor(role, crew, cluster.shards.length)
+    const numbers = serversFor(role, moves(), cluster.shards.length)
     if (numbers.length === 0) return false
     const number = random.pick(numbers)
     onEvent(`${role}: ${number}`)
@@ -91,20 +93,19 @@ export function startHarm({ cluster, crew, random, isActive, onEvent }: HarmOpti
     return true
   }
 
-  const movers = (): readonly Member[] => crew.living('move', 'resume', 'undo')
   const replace = (member: Member): Promise<void> => crew.replace(member)
 
   async function killMover(member: Member): Promise<void> {
     await crew.replace(member)
-    if (random.chance(UNDO_CHANCE)) await crew.resume('undo')
+    if (random.chance(UNDO_CHANCE)) await crew.move({ role: 'undo' })
   }
 
   function cause(kind: Kind): Promise<boolean> {
     switch (kind) {
       case 'kill a mover':
-        return process(kind, movers(), killMover)
+        return process(kind, crew.movers(), killMover)
       case 'stop a mover':
-        return process(kind, movers(), stop)
+        return process(kind, crew.movers(), stop)
       case 'kill a writer':
         return process(kind, crew.living('write'), replace)
       case 'stop a writer':
@@ -141,10 +142,9 @@ export function startHarm({ cluster, crew, random, isActive, onEvent }: HarmOpti
 }
 
 /** Returns the servers that are sources or targets of moves in progress, or none of both. */
-function serversFor(kind: Kind, crew: Crew, all: number): readonly number[] {
-  const plans = crew.living('move').flatMap(({ plan }) => (plan === undefined ? [] : [plan]))
-  const moving = new Set(plans.flatMap(({ from, to }) => [from, to]))
-  if (kind.endsWith('source')) return plans.map(({ from }) => from)
-  if (kind.endsWith('target')) return plans.map(({ to }) => to)
+function serversFor(kind: Kind, moves: ReturnType<HarmOptions['moves']>, all: number): readonly number[] {
+  if (kind.endsWith('source')) return moves.map(({ from }) => from)
+  if (kind.endsWith('target')) return moves.map(({ to }) => to)
+  const moving = new Set(moves.flatMap(({ from, to }) => [from, to]))
   return Array.from({ length: all }, (_, number) => number).filter((number) => !moving.has(number))
 }

@@ -32,14 +32,14 @@ export function judgeMoves(histories: Iterable<readonly GrowthRecord[]>): MovesV
     }
   }
   const all = [...moved.values()]
-  const greatest = (of: (seals: (typeof all)[number]['seals']) => number | undefined): number =>
-    Math.max(0, ...all.map(({ seals }) => of(seals) ?? 0))
+  const greatest = (of: (seals: (typeof all)[number]['seals']) => number): number =>
+    Math.max(0, ...all.map(({ seals }) => of(seals)))
   return {
     done: all.filter(({ state }) => state === 'done').length,
     undone: all.filter(({ state }) => state === 'undone').length,
     groups: all.reduce((sum, { seals }) => sum + seals.groups, 0),
     sealP50: quantile(
-      all.map(({ seals }) => seals.p50 ?? 0).toSorted((a, b) => a - b),
+      all.map(({ seals }) => seals.p50).toSorted((a, b) => a - b),
       0.5,
     ),
     sealP99: greatest(({ p99 }) => p99),

@@ -1,13 +1,8 @@
+import type { PlannedMove } from '@looseleaf/mover'
 import { formatRanges, parseRanges } from '@looseleaf/core/internal'
 
-export interface Plan {
-  readonly from: number
-  readonly to: number
-  readonly buckets: string
-}
-
 /** Returns the moves after which these shards have all buckets, evenly. `owned` are the buckets of each shard, as ranges. */
-export function plansFor(owned: readonly string[], shards: readonly number[]): readonly Plan[] {
+export function plansFor(owned: readonly string[], shards: readonly number[]): readonly PlannedMove[] {
   const lists = owned.map((text) =>
     (parseRanges(text) ?? []).flatMap(([first, last]) =>
       Array.from({ length: last - first + 1 }, (_, i) => first + i),
@@ -19,7 +14,7 @@ export function plansFor(owned: readonly string[], shards: readonly number[]): r
     return at < 0 ? 0 : Math.floor(all / shards.length) + (at < all % shards.length ? 1 : 0)
   }
   const surplus = lists.map((list, shard) => list.slice(Math.min(share(shard), list.length)))
-  const plans: Plan[] = []
+  const plans: PlannedMove[] = []
   for (const to of shards) {
     let lacking = share(to) - (lists[to]?.length ?? 0)
     for (const [from, list] of surplus.entries()) {

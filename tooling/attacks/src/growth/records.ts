@@ -1,3 +1,4 @@
+import type { PlannedMove } from '@looseleaf/mover'
 import type { Request } from './model.ts'
 
 /*
@@ -98,9 +99,9 @@ export interface MovedRecord {
   readonly at: number
   readonly seals: {
     readonly groups: number
-    readonly p50?: number
-    readonly p99?: number
-    readonly worst?: number
+    readonly p50: number
+    readonly p99: number
+    readonly worst: number
   }
 }
 
@@ -123,7 +124,7 @@ export type GrowthRecord =
   | MovedRecord
   | WrongRecord
 
-export type Role = 'write' | 'read' | 'follow' | 'clean' | 'move' | 'resume' | 'undo'
+export type Role = 'write' | 'read' | 'follow' | 'clean' | 'move' | 'drain' | 'repair' | 'undo'
 
 /** Configuration of a process. */
 export interface GrowthConfig {
@@ -141,8 +142,9 @@ export interface GrowthConfig {
   /** For a writer: the remainder of its entities' numbers, and the histories of its predecessors. */
   readonly part: number
   readonly earlier: readonly string[]
-  /** For a mover. */
-  readonly plan?: { readonly from: number; readonly to: number; readonly buckets: string } | undefined
+  /** For a mover: its move, or the shard that it drains. */
+  readonly plan?: PlannedMove | undefined
+  readonly shard?: number | undefined
   readonly leaseMs: number
   /** Times of the store and the mover run so many times as fast. */
   readonly speed: number

@@ -3,9 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sweep } from '@looseleaf/cleaner'
-import { isLooseleafError } from '@looseleaf/core'
-import { movesOf } from '@looseleaf/mover'
-import type { DataStore } from '@looseleaf/store'
+import type { MoveReport } from '@looseleaf/mover'
 import { createRandom } from '@looseleaf-tooling/kit/random'
 import { fastTime } from '@looseleaf-tooling/kit/times'
 import { checkIndexes, type IndexesCheck } from '../lab/check-indexes.ts'
@@ -14,11 +12,11 @@ import { openStore } from '../lab/open-store.ts'
 import { moment } from '../lab/records.ts'
 import { gatherStates } from './entity-states.ts'
 import { checkTables, type TablesCheck } from './final-tables.ts'
-import { createCrew, type Crew } from './crew.ts'
+import { changeSize } from './change-size.ts'
+import { createCrew } from './crew.ts'
 import { startHarm, type HarmCounts } from './harm.ts'
 import { growthIndexes } from './indexes.ts'
 import { judge, type Verdict } from './judge.ts'
-import { plansFor } from './layouts.ts'
 import { judgeMoves, type MovesVerdict } from './judge-moves.ts'
 
 export interface GrowthOptions {
@@ -62,8 +60,6 @@ export interface GrowthRun {
 }
 
 const LEASE_MS = 2_000
-/** A change of the layout that takes longer counts as stuck. */
-const STUCK_MS = 1_200_000
 const END_MS = 120_000
 const HOT = 24
 
@@ -102,13 +98,29 @@ export async function runGrowth(options: GrowthOptions): Promise<GrowthRun> {
     await sleep(options.baselineSeconds * 1_000)
     const movedFrom = moment()
     const until = performance.now() + options.seconds * 1_000
-    const harm = startHarm({ cluster, crew, random: createRandom(seed), isActive: kills, onEvent })
+    let moves: readonly MoveReport[] = []
+    const onMoves = (open: readonly MoveReport[]): void => void (moves = open)
+    const harm = startHarm({
+      moves: () => moves,
+      cluster,
+      crew,
+      random: createRandom(seed),
+      isActive: kills,
+      onEvent,
+    })
     const wrongs: string[] = []
     let cycles = 0
     do {
       cycles++
-      for (const size of options.sizes.slice(1)) {
-        const problem = await changeSize(store, size, { ...options, urls, crew, onEvent })
+      for (const [i, size] of options.sizes.slice(1).entries()) {
+        const problem = await changeSize(options.sizes[i] ?? size, size, {
+          store,
+          urls,
+          crew,
+          movers: options.movers,
+          onMoves,
+          onEvent,
+        })
         if (problem === undefined) continue
         wrongs.push(problem)
         break
@@ -160,49 +172,4 @@ export async function runGrowth(options: GrowthOptions): Promise<GrowthRun> {
 /** A database that is left disappears with its server. */
 async function dropped(database: ClusterDatabase): Promise<void> {
   await database.drop().catch(() => undefined)
-}
-
-interface Changing extends Pick<GrowthOptions, 'movers' | 'onEvent'> {
-  readonly urls: readonly string[]
-  readonly crew: Crew
-}
-
-/** Adds shards until there are `size`, and moves buckets until the first `size` shards have all of them. Returns a problem, if there is one. */
-async function changeSize(
-  store: DataStore,
-  size: number,
-  { urls, crew, movers, onEvent }: Changing,
-): Promise<string | undefined> {
-  const deadline = performance.now() + STUCK_MS
-  onEvent?.(`${size} shards`)
-  for (const url of urls.slice(0, size)) await untilDone(() => store.shards.add(url))
-  const shards = Array.from({ length: size }, (_, number) => number)
-  while (performance.now() < deadline) {
-    const open = await untilDone(() => movesOf(store))
-    const { layout } = await untilDone(() => store.context.catalog.reload())
-    const owned = (layout?.shards ?? []).map(({ buckets = '' }) => buckets)
-    const isFree = (plan: { readonly from: number; readonly to: number }): boolean =>
-      !open.some(({ from, to }) => from === plan.from && to === plan.to) && !crew.isMoving(plan)
-    const [plan] = plansFor(owned, shards).filter(isFree)
-    if (plan === undefined && open.length === 0 && crew.movers() === 0) return undefined
-    if (plan !== undefined && open.length < movers && crew.movers() < movers) {
-      onEvent?.(`move from ${plan.from} to ${plan.to}`)
-      await crew.move(plan)
-    } else if (open.length > crew.movers() && open.some(({ holder }) => holder === undefined))
-      await crew.resume()
-    await sleep(100)
-  }
-  return `The store does not get ${size} shards: ${JSON.stringify(await untilDone(() => movesOf(store)))}`
-}
-
-/** Calls again while a server is down. */
-async function untilDone<Result>(call: () => Promise<Result>): Promise<Result> {
-  for (;;) {
-    try {
-      return await call()
-    } catch (error) {
-      if (!isLooseleafError(error) || !error.retryable) throw error
-      await sleep(200)
-    }
-  }
 }

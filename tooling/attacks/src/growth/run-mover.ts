@@ -1,63 +1,64 @@
 import { isLooseleafError } from '@looseleaf/core'
-import {
-  moveBuckets,
-  movesOf,
-  resumeMoves,
-  undoMove,
-  type MoveProgress,
-  type MoveReport,
-} from '@looseleaf/mover'
+import type { MoveProgress, MoveReport } from '@looseleaf/mover'
 import type { DataStore } from '@looseleaf/store'
 import { moment } from '../lab/records.ts'
 import { recordError, type GrowthWorker } from './growth-worker.ts'
+import type { Role } from './records.ts'
 
-/** Moves buckets, goes on with all moves, or undoes the first move that can be undone; then ends. */
-export async function runMover(worker: GrowthWorker, store: DataStore): Promise<void> {
+/** Does one job of `store.shards`, and ends. */
+export async function runMover(worker: GrowthWorker, { shards }: DataStore): Promise<void> {
   const { recorder, config } = worker
-  const { role, plan, leaseMs } = config
+  const { role, plan, shard, leaseMs } = config
   const steps = new Map<number, string>()
   const options = {
     leaseMs,
     onProgress({ move, step, counts }: MoveProgress) {
       if (steps.get(move) === step) return
       steps.set(move, step)
-      recorder.write({
-        kind: 'step',
-        move,
-        step,
-        at: moment(),
-        copied: counts.entities + counts.rows + counts.claims,
-      })
+      const copied = counts.entities + counts.rows + counts.claims
+      recorder.write({ kind: 'step', move, step, at: moment(), copied })
     },
   }
   const from = moment()
   worker.ready()
   try {
-    if (role === 'move' && plan !== undefined) record(await moveBuckets(store, plan, options))
-    else if (role === 'undo') {
-      const [first] = await movesOf(store)
-      if (first !== undefined) record(await undoMove(store, first.id, options))
-    }
-    for (const report of await resumeMoves(store, options)) record(report)
+    for (const report of await job()) record(report)
   } catch (error) {
-    // An undo may come too late, and a plan may have been overtaken by another mover.
-    if (!isLooseleafError(error, 'CONFLICT') && !(role !== 'move' && isLooseleafError(error, 'BAD_OPTION')))
-      recordError(worker, role, from, error)
+    if (!isOvertaken(role, error)) recordError(worker, role, from, error)
+  }
+
+  async function job(): Promise<readonly MoveReport[]> {
+    if (role === 'move' && plan !== undefined) return [await shards.move(plan, options)]
+    if (role === 'drain' && shard !== undefined) return shards.drain(shard, options)
+    if (role === 'undo') {
+      const [first] = await shards.moves()
+      if (first !== undefined) return [await shards.undo(first.id, options)]
+    }
+    const { moves, problems } = await shards.repair(options)
+    for (const problem of problems) recordProblem(worker, from, problem)
+    return moves
   }
 
   function record({ id: move, state, seals }: MoveReport): void {
-    const { groups, p50, p99, worst } = seals
-    recorder.write({
-      kind: 'moved',
-      move,
-      state,
-      at: moment(),
-      seals: {
-        groups,
-        ...(p50 !== undefined && { p50 }),
-        ...(p99 !== undefined && { p99 }),
-        ...(worst !== undefined && { worst }),
-      },
-    })
+    const { groups, p50 = 0, p99 = 0, worst = 0 } = seals
+    recorder.write({ kind: 'moved', move, state, at: moment(), seals: { groups, p50, p99, worst } })
   }
+}
+
+/** A problem that is there while a server is down counts as a failed call. */
+function recordProblem({ recorder }: GrowthWorker, from: number, problem: string): void {
+  recorder.write({
+    kind: 'error',
+    call: 'repair',
+    from,
+    to: moment(),
+    code: 'none',
+    message: problem,
+    retryable: / does not answer: /.test(problem),
+  })
+}
+
+/** An undo may come too late, and another mover may have been faster. */
+function isOvertaken(role: Role, error: unknown): boolean {
+  return isLooseleafError(error, 'CONFLICT') || (role !== 'drain' && isLooseleafError(error, 'BAD_OPTION'))
 }

@@ -47,7 +47,8 @@ const work: Readonly<
   follow: followChanges,
   clean,
   move: runMover,
-  resume: runMover,
+  drain: runMover,
+  repair: runMover,
   undo: runMover,
 }
 
