@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { createProcesses, type Process, type Recording } from '../lab/processes.ts'
+import { createProcesses, type Process } from '../lab/processes.ts'
 import type { PlannedMove } from '@looseleaf/mover'
 import type { GrowthConfig, GrowthRecord, Role } from './records.ts'
 
@@ -16,10 +16,16 @@ export type Job =
   | { readonly role: 'drain'; readonly shard: number }
   | { readonly role: 'repair' | 'undo' }
 
+/** Records of one process. */
+export interface History {
+  readonly role: Role
+  readonly records: readonly GrowthRecord[]
+}
+
 /** The processes of a growth run. */
 export interface Crew {
-  /** Starts writers, readers, a follower and a cleaner; resolves when the first states are written. */
-  begin(readers: number): Promise<void>
+  /** Starts writers, readers, a follower, a cleaner and the processes of a consumer; resolves when the first states are written. */
+  begin(readers: number, consumers: number): Promise<void>
   /** Living processes of these roles. */
   living(...roles: readonly Role[]): readonly Member[]
   /** Kills a process, and starts another one in its place, unless it is a mover. */
@@ -27,11 +33,12 @@ export interface Crew {
   /** Starts a mover, unless one has the same job. */
   move(job: Job): Promise<void>
   movers(): readonly Member[]
-  end(
-    limitMs: number,
-  ): Promise<{ readonly histories: readonly Recording<GrowthRecord>[]; readonly hanging: number }>
+  end(limitMs: number): Promise<{ readonly histories: readonly History[]; readonly hanging: number }>
   kill(): Promise<void>
 }
+
+/** Roles of processes that work until the end. */
+const lasting: ReadonlySet<Role> = new Set(['write', 'read', 'follow', 'consume', 'clean'])
 
 export async function createCrew(folder: string, common: GrowthConfig): Promise<Crew> {
   const processes = await createProcesses<GrowthConfig, GrowthRecord>(
@@ -59,10 +66,11 @@ export async function createCrew(folder: string, common: GrowthConfig): Promise<
 
   return {
     living,
-    async begin(readers) {
+    async begin(readers, consumers) {
       await Promise.all(Array.from({ length: common.writers }, (_, part) => start('write', part)))
       await Promise.all([
         ...Array.from({ length: readers }, () => start('read')),
+        ...Array.from({ length: consumers }, () => start('consume')),
         start('follow'),
         start('clean'),
       ])
@@ -70,8 +78,7 @@ export async function createCrew(folder: string, common: GrowthConfig): Promise<
     async replace({ role, part, process }) {
       process.signal('SIGKILL')
       await process.gone
-      if (role === 'write' || role === 'read' || role === 'follow' || role === 'clean')
-        await start(role, part)
+      if (lasting.has(role)) await start(role, part)
     },
     async move(job) {
       const text = JSON.stringify(job)
@@ -84,8 +91,12 @@ export async function createCrew(folder: string, common: GrowthConfig): Promise<
         Promise.all(living('write', 'read', 'clean').map(({ process }) => process.gone)),
         new Promise((resolve) => setTimeout(resolve, limitMs).unref()),
       ])
-      for (const { process } of living('follow')) process.stop()
-      return processes.end(limitMs)
+      for (const { process } of living('follow', 'consume')) process.stop()
+      const { histories, hanging } = await processes.end(limitMs)
+      return {
+        histories: histories.map(({ records }, i) => ({ role: members[i]!.role, records })),
+        hanging,
+      }
     },
     kill: () => processes.kill(),
   }

@@ -28,7 +28,7 @@ const kinds = [
   'kill a writer',
   'stop a writer',
   'kill the follower',
-  'kill a reader or the cleaner',
+  'kill a reader, a consumer or the cleaner',
   'kill a source',
   'kill a target',
   'kill an unrelated server',
@@ -112,8 +112,8 @@ export function startHarm({ cluster, crew, random, moves, isActive, onEvent }: H
         return process(kind, crew.living('write'), stop)
       case 'kill the follower':
         return process(kind, crew.living('follow'), replace)
-      case 'kill a reader or the cleaner':
-        return process(kind, crew.living('read', 'clean'), replace)
+      case 'kill a reader, a consumer or the cleaner':
+        return process(kind, crew.living('read', 'consume', 'clean'), replace)
       case 'kill a source':
       case 'kill a target':
       case 'kill an unrelated server':

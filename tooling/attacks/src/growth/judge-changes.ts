@@ -46,7 +46,7 @@ export function judgeChanges(
         wrongs.push(`A follower was given ${number} in state ${state}, which no write has made`)
     } else if (record.kind === 'ended') isComplete = true
   }
-  if (!begun || !isComplete) return { changes, gone, wrongs }
+  if (!(begun || changes > 0) || !isComplete) return { changes, gone, wrongs }
   for (const [number, entity] of entities) {
     const states = lastStates(entity)
     const known = last.get(number)?.state

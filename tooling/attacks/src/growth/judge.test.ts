@@ -152,6 +152,7 @@ test('a follower may skip states, and an older version, a state that no write ma
   expect(wrongsOf([writes, followed(change(1, 20), change(0, 10))])).toHaveLength(1)
   expect(wrongsOf([writes, followed(change(2, 30), change(1, 40))])).toHaveLength(1)
   expect(wrongsOf([writes, followed(change(0, 10))])).toHaveLength(1)
+  expect(wrongsOf([[...writes, ...write(5, 0, 0)], followed(change(1, 20))])).toHaveLength(1)
   expect(wrongsOf([writes, followed()])).toHaveLength(1)
 })
 

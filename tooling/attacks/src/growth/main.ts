@@ -5,7 +5,7 @@ import { circumstances } from '../faults/results.ts'
 import { runGrowth } from './run-growth.ts'
 
 const usage = `Usage: pnpm growth [--entities 5000] [--seconds 0] [--kills] [--seed 1] [--sizes 2,3,5,2] [--writers 8] [--readers 2]
-                   [--clients 2] [--rest 10] [--movers 2] [--baseline 10] [--speed 1] [--mysql] [--json]
+                   [--consumers 2] [--clients 2] [--rest 10] [--movers 2] [--baseline 10] [--speed 1] [--mysql] [--json]
 
 Grows and shrinks a store on real servers while processes write, read, follow and clean it, and compares everything with a model.
   --seconds   least time of the growing and shrinking, which is repeated until then
@@ -21,6 +21,7 @@ const { values } = parseArgs({
     sizes: { type: 'string', default: '2,3,5,2' },
     writers: { type: 'string', default: '8' },
     readers: { type: 'string', default: '2' },
+    consumers: { type: 'string', default: '0' },
     clients: { type: 'string', default: '2' },
     rest: { type: 'string', default: '10' },
     movers: { type: 'string', default: '2' },
@@ -47,6 +48,7 @@ async function main(): Promise<void> {
       baselineSeconds: Number(values.baseline),
       writers: Number(values.writers),
       readers: Number(values.readers),
+      consumers: Number(values.consumers),
       clients: Number(values.clients),
       restMs: Number(values.rest),
       movers: Number(values.movers),

@@ -124,7 +124,7 @@ export type GrowthRecord =
   | MovedRecord
   | WrongRecord
 
-export type Role = 'write' | 'read' | 'follow' | 'clean' | 'move' | 'drain' | 'repair' | 'undo'
+export type Role = 'write' | 'read' | 'follow' | 'consume' | 'clean' | 'move' | 'drain' | 'repair' | 'undo'
 
 /** Configuration of a process. */
 export interface GrowthConfig {

@@ -13,10 +13,11 @@ import { moment } from '../lab/records.ts'
 import { gatherStates } from './entity-states.ts'
 import { checkTables, type TablesCheck } from './final-tables.ts'
 import { changeSize } from './change-size.ts'
-import { createCrew } from './crew.ts'
+import { createCrew, type History } from './crew.ts'
 import { startHarm, type HarmCounts } from './harm.ts'
 import { growthIndexes } from './indexes.ts'
 import { judge, type Verdict } from './judge.ts'
+import type { GrowthRecord } from './records.ts'
 import { judgeMoves, type MovesVerdict } from './judge-moves.ts'
 
 export interface GrowthOptions {
@@ -29,6 +30,8 @@ export interface GrowthOptions {
   readonly baselineSeconds: number
   readonly writers: number
   readonly readers: number
+  /** Processes of a consumer of changes. */
+  readonly consumers: number
   readonly clients: number
   readonly restMs: number
   /** Movers that work at the same time. */
@@ -93,7 +96,7 @@ export async function runGrowth(options: GrowthOptions): Promise<GrowthRun> {
     speed,
   })
   try {
-    await crew.begin(options.readers)
+    await crew.begin(options.readers, options.consumers)
     onEvent(`${entities} entities are there after ${Math.round((performance.now() - began) / 1_000)} s`)
     await sleep(options.baselineSeconds * 1_000)
     const movedFrom = moment()
@@ -130,7 +133,7 @@ export async function runGrowth(options: GrowthOptions): Promise<GrowthRun> {
     onEvent('ending')
     const { histories, hanging } = await crew.end(END_MS)
     onEvent('judging')
-    const records = histories.map(({ records: lines }) => lines)
+    const records = judged(histories)
     const states = gatherStates(records)
     const { wrongs: seen, ...verdict } = judge(states, records, { outages, movedFrom })
     const before = await checkTables(database.adminUrls(), states)
@@ -167,6 +170,16 @@ export async function runGrowth(options: GrowthOptions): Promise<GrowthRun> {
     await dropped(database)
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** Returns the records of each process. Those of a consumer's processes are one history, in the order of time. */
+function judged(histories: readonly History[]): readonly (readonly GrowthRecord[])[] {
+  const consumed = histories.flatMap(({ role, records }) => (role === 'consume' ? records : []))
+  const at = (record: GrowthRecord): number => ('at' in record ? record.at : 0)
+  return [
+    ...histories.flatMap(({ role, records }) => (role === 'consume' ? [] : [records])),
+    consumed.toSorted((a, b) => at(a) - at(b)),
+  ]
 }
 
 /** A database that is left disappears with its server. */

@@ -7,6 +7,7 @@ import { fastTime } from '@looseleaf-tooling/kit/times'
 import { runAsChild } from '../lab/child.ts'
 import { openStore } from '../lab/open-store.ts'
 import { moment } from '../lab/records.ts'
+import { consumeChanges } from './consume-changes.ts'
 import { followChanges } from './follow-changes.ts'
 import type { GrowthWorker } from './growth-worker.ts'
 import { growthIndexes } from './indexes.ts'
@@ -45,6 +46,7 @@ const work: Readonly<
   write: writeEntities,
   read: readEntities,
   follow: followChanges,
+  consume: consumeChanges,
   clean,
   move: runMover,
   drain: runMover,
