@@ -156,20 +156,21 @@ test('a follower may skip states, and an older version, a state that no write ma
   expect(wrongsOf([writes, followed()])).toHaveLength(1)
 })
 
-test('a call may fail with a retryable error while a server is down, and not otherwise', () => {
+test('a call may fail while a server is down, with a retryable error or an unknown outcome, and not otherwise', () => {
   const outages = [{ server: 0, from: 1_000, to: 2_000 }]
-  const error = (from: number, retryable: boolean): GrowthRecord => ({
+  const error = (from: number, retryable: boolean, code = 'SHARD_UNAVAILABLE'): GrowthRecord => ({
     kind: 'error',
     call: 'get',
     from,
     to: from + 10,
-    code: 'SHARD_UNAVAILABLE',
+    code,
     message: 'Down.',
     retryable,
   })
   const judged = (record: GrowthRecord): readonly string[] => wrongsOf([[record]], { outages, movedFrom: 0 })
   expect(judged(error(1_500, true))).toEqual([])
-  expect(judged(error(1_500, false))).toHaveLength(1)
+  expect(judged(error(1_500, false, 'OUTCOME_UNKNOWN'))).toEqual([])
+  expect(judged(error(1_500, false, 'STATEMENT_FAILED'))).toHaveLength(1)
   expect(judged(error(500, true))).toHaveLength(1)
   expect(judged(error(60_000_000, true))).toHaveLength(1)
 })

@@ -49,6 +49,9 @@ export interface JudgeOptions {
 /** Time after an outage in which calls may still fail: clients notice that the server is back. */
 const AFTER_OUTAGE_US = 3_000_000
 
+/** A page that takes longer than `queryTimeMs` of the store may lack entities, and says so. */
+const QUERY_TIME_US = 5_000_000
+
 /** Compares every answer of every process with the states that writers sent, and with one another. */
 export function judge(
   entities: ReadonlyMap<number, EntityStates>,
@@ -65,7 +68,8 @@ export function judge(
     void (from < movedFrom ? before : during).push((to - from) / 1_000)
   const fail = (record: ErrorRecord): void => {
     const text = `${record.call}: ${record.code}`
-    const isExcused = record.retryable && isIn(outages, record.from, record.to)
+    const mayFail = record.retryable || record.code === 'OUTCOME_UNKNOWN'
+    const isExcused = mayFail && isIn(outages, record.from, record.to)
     const into = isExcused ? failedInOutages : failed
     into[text] = (into[text] ?? 0) + 1
     if (!isExcused) wrongs.push(`A call failed: ${text} ${record.message}`)
@@ -84,7 +88,7 @@ export function judge(
         counts.queries++
         if (!record.complete) {
           counts.incomplete++
-          if (!isIn(outages, record.from, record.to))
+          if (record.to - record.from < QUERY_TIME_US && !isIn(outages, record.from, record.to))
             wrongs.push(`A page of ${record.request.index} is not complete, though every server is up`)
         }
         timed(record.from, record.to)
