@@ -19,7 +19,7 @@ test('shard add checks a database, makes it a shard once, and shard list shows i
   expect((await run('shard', 'list', '--json')).json()).toHaveLength(2)
 
   expect((await run('shard', 'add', 'shard-2.sqlite')).stdout).toBe(
-    'shard-2.sqlite is shard 2 of the store. It owns no buckets yet.\n',
+    'shard-2.sqlite is shard 2 of the store. It owns no buckets yet. Give it some with: looseleaf shard rebalance\n',
   )
   expect((await run('shard', 'add', 'shard-2.sqlite')).stdout).toBe(
     'shard-2.sqlite is shard 2 of the store already. Nothing was changed.\n',

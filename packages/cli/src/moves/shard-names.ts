@@ -5,7 +5,9 @@ export type NamedShard = Pick<ListedShard, 'number' | 'address'>
 
 /** Finds a shard by its number or its address, as `shard list` prints them. Throws `BAD_OPTION` for any other text. */
 export function findShard<Shard extends NamedShard>(shards: readonly Shard[], text: string): Shard {
-  const found = shards.find(({ number, address }) => text === String(number) || text === address)
+  // The address of a removed shard may be that of a later one.
+  const found =
+    shards.find(({ number }) => text === String(number)) ?? shards.findLast(({ address }) => text === address)
   if (found !== undefined) return found
   const known = shards.map(({ number }) => shardText(shards, number)).join(', ')
   throw new LooseleafError(

@@ -7,7 +7,7 @@ store's folder. The database has to exist and to be empty; a file is created.
 
 Processes of the store learn of the shard within seconds, and connect to it by
 its address with their own credentials. The shard owns no buckets yet: no entity
-is stored there.
+is stored there until \`shard rebalance\` or \`shard move\` gives it some.
 
 After an error, run the command again with the same address. If the command was
 killed, the next one waits for a minute first.
@@ -49,5 +49,5 @@ function resultText(
   const shard = `${printable(address)} `
   if (!isNew) return `${shard}is shard ${number} of the store already. Nothing was changed.`
   if (isDry) return `${shard}fits as shard ${number}. Nothing was changed.`
-  return `${shard}is shard ${number} of the store. It owns no buckets yet.`
+  return `${shard}is shard ${number} of the store. It owns no buckets yet. Give it some with: looseleaf shard rebalance`
 }
