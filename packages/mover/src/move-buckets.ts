@@ -14,6 +14,7 @@ import { claimMove, isLeaseLost, type MoveLease } from './move-lease.ts'
 import { namesOf, reported } from './move-events.ts'
 import { moveOptionKinds, type MoveOptions, type MoverStore } from './move-options.ts'
 import type { MoveJob } from './move-job.ts'
+import { moveSteps, type MoveRecord } from './move-record.ts'
 import { createMeter } from './progress.ts'
 import { readMove, type MoveReport } from './move-report.ts'
 import { problemsText } from './plan/move-plan.ts'
@@ -150,6 +151,7 @@ export async function workOn(
     signal,
   }
   let isWaiting = false
+  let record: MoveRecord | undefined
 
   /** Returns the report once the move is over; undefined if another mover has it, or has taken it. */
   async function attempt(): Promise<MoveReport | undefined> {
@@ -167,6 +169,7 @@ export async function workOn(
       return open === undefined ? readMove(context, move, { signal }) : undefined
     }
     isWaiting = false
+    record = lease.record
     try {
       await underLease(work, lease, options, walk)
     } catch (error) {
@@ -177,9 +180,16 @@ export async function workOn(
   }
 
   for (;;) {
-    const report = await withRetries(context, signal, attempt)
+    const report = await withRetries(context, signal, attempt, () => progressOf(record))
     if (report !== undefined) return report
   }
+}
+
+/** Grows while a move gets on, and not with the few rows that each try copies again. */
+function progressOf(record: MoveRecord | undefined): number {
+  if (record === undefined) return 0
+  const { step, tables, seals, counts } = record
+  return moveSteps.indexOf(step) + tables.length + seals.length + Math.floor(counts.entities / 10_000)
 }
 
 async function underLease(

@@ -55,6 +55,7 @@ export async function planMoves(
   const wanted = await wantedMoves(context, request, layout, sizesOf, { signal })
   problems.push(...wanted.problems)
   const warnings = [...wanted.warnings]
+  if (wanted.moves.length > 0 && layout.moves === undefined) warnings.push(FIRST_MOVE)
   for (const move of wanted.moves) {
     for (const { message } of await problemsOf(context, move, { signal })) problems.push(message)
     warnings.push(...(await settingsOf(context, move.to, { signal })))
@@ -68,6 +69,9 @@ export async function planMoves(
   }
   return { moves, problems: [...new Set(problems)], warnings: [...new Set(warnings)] }
 }
+
+const FIRST_MOVE =
+  'No bucket of this store has moved yet. From the first move on, processes whose version knows no moves reject their calls with STORE_TOO_NEW. Update them before.'
 
 /** Returns all errors for which a move would be refused now. Changes nothing. Throws `BAD_OPTION` as `planMoves` does. */
 export async function problemsOf(

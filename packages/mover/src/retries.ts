@@ -1,26 +1,28 @@
 import { isLooseleafError } from '@looseleaf/core'
-import { backOffMs, elapsedBy } from '@looseleaf/core/internal'
+import { backOffMs } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 
-/** Failures in a row after which the work rejects. */
+/** Failures in a row, without any progress in between, after which the work rejects. */
 const MAX_FAILURES = 6
-/** Milliseconds of work without a failure after which the earlier ones do not count any more. */
-const FORGOTTEN_MS = 60_000
 
-/** Does repeatable work again after failures of shards, with growing pauses. Rejects after six of them in a row, and with any other error. */
+/**
+ * Does repeatable work again after failures of shards, with growing pauses. Rejects after six failures in a row, and with any other error.
+ * Failures before an increase of `progress` do not count.
+ */
 export async function withRetries<T>(
   { time }: EngineContext,
   signal: AbortSignal | undefined,
   work: () => Promise<T>,
+  progress: () => number = () => 0,
 ): Promise<T> {
-  const elapsed = elapsedBy(time)
+  let reached = 0
   for (let failures = 0; ;) {
-    const began = elapsed()
     try {
       return await work()
     } catch (error) {
       const mayPass = isLooseleafError(error) && error.retryable && error.code !== 'CONFLICT'
-      failures = elapsed() - began > FORGOTTEN_MS ? 1 : failures + 1
+      failures = progress() > reached ? 1 : failures + 1
+      reached = Math.max(reached, progress())
       if (!mayPass || failures >= MAX_FAILURES) throw error
       await time.sleep(backOffMs(failures, { firstMs: 500, maxMs: 10_000 }), signal)
     }

@@ -126,3 +126,26 @@ test('a rate limit makes pages short, so that no wait is longer than about a sec
   expect(copying.reduce((a, b) => a + b, 0)).toBeGreaterThan((counts.entities / 20) * 900)
   expect(Math.max(...copying)).toBeLessThanOrEqual(1_050)
 })
+
+test('failures of a shard before some progress do not count', async () => {
+  const driver = await memoryShards(2).connect()
+  await filledStore(driver, 30)
+  let failing = 0
+  let failed = 0
+  const store = await storeWith(driver, ({ shard, table, operation }) => {
+    if (shard !== 1 || failing <= 0 || table !== 'catalog' || operation !== 'change') return undefined
+    failing--
+    failed++
+    return { before: down }
+  })
+  let step = ''
+  const report = await store.shards.move(PLAN, {
+    onProgress: (progress) => {
+      if (progress.step === step || progress.step === 'done') return
+      step = progress.step
+      failing = 4
+    },
+  })
+  expect(report).toMatchObject({ state: 'done' })
+  expect(failed).toBeGreaterThan(6)
+})
