@@ -12,6 +12,7 @@ import {
   type PlannedMove,
 } from '@looseleaf/protocol/internal'
 import { openMoves, type OpenMove } from './open-moves.ts'
+import { consumerLags } from './plan/consumer-lags.ts'
 import { noSize, sizesOn, totalOf, type BucketSizes } from './plan/bucket-sizes.ts'
 import type { MovePlan, MoveRequest } from './plan/move-plan.ts'
 import { drained, evened, type WeighedShard } from './plan/spread.ts'
@@ -59,6 +60,7 @@ export async function planMoves(
   for (const move of wanted.moves) {
     for (const { message } of await problemsOf(context, move, { signal })) problems.push(message)
     warnings.push(...(await settingsOf(context, move.to, { signal })))
+    warnings.push(...(await consumerLags(context, move.from, { signal })))
   }
   const moves = []
   for (const move of wanted.moves) {

@@ -7,7 +7,4 @@ export function inCommandWords(message: string): string {
     )
     .replaceAll('shards.repair', 'looseleaf shard repair')
     .replaceAll('shards.moves', 'looseleaf shard status')
-    .replaceAll('Call resumeMoves', 'Run looseleaf shard repair')
-    .replaceAll('call resumeMoves', 'run looseleaf shard repair')
-    .replaceAll('resumeMoves', 'looseleaf shard repair')
 }

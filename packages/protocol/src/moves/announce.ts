@@ -255,7 +255,7 @@ async function requireEmptied(
     if (full === undefined) continue
     throw new LooseleafError(
       'CONFLICT',
-      `Shard ${shard} gave some of these buckets up in move ${full.move}, and has not deleted their entities yet. Finish that move first: call resumeMoves, whose report names the consumers that it waits for.`,
+      `Shard ${shard} gave some of these buckets up in move ${full.move}, and has not deleted their entities yet. Finish that move first: call shards.repair. shards.moves names the consumers that it waits for.`,
     )
   }
 }
