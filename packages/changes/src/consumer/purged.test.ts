@@ -1,7 +1,8 @@
 import { parseId, type EntityId } from '@looseleaf/core'
-import { consumerPlaces } from '@looseleaf/protocol/internal'
+import { consumerPlaces, REGISTRY_TASK } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { editWhenFree } from '../records/edit-when-free.ts'
 import { Search, SHARDS, until } from '../../test/search.ts'
 import type { ChangedEntity } from './changed-entity.ts'
 import type { Consumer } from './consume.ts'
@@ -67,6 +68,14 @@ it('the place of a consumer, for purges, is that of its slowest partition', asyn
     await search.memory.shards[store.context.router.shardOfId(parseId(id))]!.entities.read([parseId(id)])
   )[0]!
   expect((await places())[store.context.router.shardOfId(parseId(id))]).toBeLessThanOrEqual(updated)
+})
+
+it('a purge knows a consumer whose name only other shards have', async () => {
+  const consumer = start()
+  await until(async () => (await places()).every((place) => place !== undefined))
+  await consumer.stop()
+  await editWhenFree(store.context, 1, REGISTRY_TASK, () => '', {})
+  expect([...(await consumerPlaces(store.context, 1, {})).keys()]).toEqual(['search'])
 })
 
 it('a consumer that begins after a purge receives every entity', async () => {

@@ -1,5 +1,5 @@
 import { readConsumers, readDeadLetters, replayDeadLetters } from '@looseleaf/changes'
-import { parseId, type Driver, type EntityId } from '@looseleaf/core'
+import { LooseleafError, parseId, type Driver, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { consumerPlaces, entitiesIn, loadOwn } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
@@ -46,6 +46,25 @@ async function failingOn(shard: number): Promise<number> {
   const [search] = await readConsumers(store)
   return search!.shards[shard]!.failing
 }
+
+/** Opens a store for a mover that calls `act` between its first seal and hand-over, when the places have passed all changes of the old shard. */
+function openStoppedMover(act: () => Promise<void>): Promise<DataStore> {
+  let isFirst = true
+  const beforeChange = async (): Promise<void> => {
+    const { leaving = [] } = (await loadOwn(store.context, 0, {})).serves
+    if (!isFirst || leaving.every(({ sealed }) => sealed === undefined)) return
+    isFirst = false
+    const { floor } = await driver.shards[0]!.entities.floor()
+    await poll(async () => (await consumerPlaces(store.context, 0, {})).get('search')).toBeGreaterThan(floor)
+    await act()
+  }
+  const stopped = faultyDriver(driver, ({ shard, table, operation }) =>
+    shard === 0 && table === 'catalog' && operation === 'change' ? { before: beforeChange } : undefined,
+  )
+  return openStore(stopped, leapingTime())
+}
+
+const ONE_GROUP = { groups: 1, groupSize: 2_048, consumersMs: 0 }
 
 test('a change that fails while its entity moves is retried at the new shard with the state there, and delays no other entity', async () => {
   const bad = ids[3]!
@@ -158,6 +177,37 @@ test.each(['before', 'after'])(
   },
 )
 
+test('a replayed change of an entity that has moved waits at the old shard while the new one takes no letter', async () => {
+  const bad = ids[3]!
+  let isDown = true
+  let isFull = false
+  consumed.onChange = ({ id }) => {
+    if (id === bad && isDown) throw new Error('never')
+  }
+  const busy = (): never => {
+    throw new LooseleafError('SHARD_BUSY', 'Busy (on purpose).')
+  }
+  const limited = faultyDriver(driver, ({ shard, operation }) =>
+    isFull && shard === 1 && operation === 'claim' ? { before: busy } : undefined,
+  )
+  await using consuming = await openStore(limited)
+  await using _ = consumed.start(consuming, { maxAttempts: 2 })
+  await poll(async () => (await readDeadLetters(store, 'search')).length).toBe(1)
+  await moveUntil(mover, 'emptying')
+  isDown = false
+  await rewrite(bad, 1)
+  await consumed.reach(await versionsOf(store))
+  isFull = true
+  await replayDeadLetters(store, 'search')
+  await poll(() => failingOn(0)).toBe(1)
+  // Some rounds of retries.
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  expect(consumed.backwards()).toEqual([])
+  isFull = false
+  await poll(async () => (await failingOn(0)) + (await failingOn(1))).toBe(0)
+  expect(consumed.backwards()).toEqual([])
+})
+
 test('a failing deletion of an entity that has moved is handed over as a deletion', async () => {
   const bad = ids[3]!
   let isDown = true
@@ -229,20 +279,12 @@ test('a retry in flight at the hand-over keeps later changes of its entity, and 
   }
   await using _ = consumed.start(store, { maxAttempts: 10_000, retryMs: 1 })
   await poll(() => failingOn(0)).toBe(1)
-  // Between the seal and the hand-over, the places pass all changes of the old shard. Only then the retry begins that hangs.
-  const beforeChange = async (): Promise<void> => {
-    const { leaving = [] } = (await loadOwn(store.context, 0, {})).serves
-    if (hangs || leaving.every(({ sealed }) => sealed === undefined)) return
-    const { floor } = await store.context.driver.shards[0]!.entities.floor()
-    await poll(async () => (await consumerPlaces(store.context, 0, {})).get('search')).toBeGreaterThan(floor)
+  // The retry that hangs begins when the places have passed all changes of the old shard.
+  await using watchedMover = await openStoppedMover(async () => {
     hangs = true
     await poll(() => isHanging).toBe(true)
-  }
-  const watched = faultyDriver(driver, ({ shard, table, operation }) =>
-    shard === 0 && table === 'catalog' && operation === 'change' ? { before: beforeChange } : undefined,
-  )
-  await using watchedMover = await openStore(watched, leapingTime())
-  const report = await tunedMoveBuckets(watchedMover, PLAN, { groups: 1, groupSize: 2_048, consumersMs: 0 })
+  })
+  const report = await tunedMoveBuckets(watchedMover, PLAN, ONE_GROUP)
   expect(isHanging).toBe(true)
   expect(report).toMatchObject({ state: 'emptying', heldUpBy: expect.stringContaining('search') })
   await rewrite(bad, 1)
@@ -253,4 +295,41 @@ test('a retry in flight at the hand-over keeps later changes of its entity, and 
   await consumed.reach(await versionsOf(store))
   await finishMoves(mover)
   expect(consumed.backwards()).toEqual([])
+})
+
+test('a process that was suspended while an entity moved does not take it for deleted when its change is replayed', async () => {
+  const bad = ids[3]!
+  let isDown = true
+  consumed.onChange = ({ id }) => {
+    if (id === bad && isDown) throw new Error('never')
+  }
+  let isSuspended = false
+  let isWaiting = false
+  let resume: () => void = () => {}
+  const resumed = new Promise<void>((resolve) => (resume = resolve))
+  const suspend = (): Promise<void> => {
+    isWaiting = true
+    return resumed
+  }
+  // Each look for free partitions begins so.
+  const suspended = faultyDriver(driver, ({ shard, operation }) =>
+    isSuspended && shard === 0 && operation === 'loadAll' ? { before: suspend } : undefined,
+  )
+  await using consuming = await openStore(suspended)
+  const onError = (error: unknown, change?: unknown): void => void (change ?? consumed.errors.push(error))
+  await using _ = consumed.start(consuming, { maxAttempts: 2, onError })
+  await poll(async () => (await readDeadLetters(store, 'search')).length).toBe(1)
+  await using stoppedMover = await openStoppedMover(async () => {
+    isSuspended = true
+    await poll(() => isWaiting).toBe(true)
+  })
+  const report = await tunedMoveBuckets(stoppedMover, PLAN, ONE_GROUP)
+  isDown = false
+  await replayDeadLetters(store, 'search')
+  isSuspended = false
+  resume()
+  expect(report).toMatchObject({ state: 'done' })
+  await consumed.reach(await versionsOf(store))
+  await poll(async () => (await failingOn(0)) + (await failingOn(1))).toBe(0)
+  expect(consumed.errors).toEqual([])
 })

@@ -1,6 +1,7 @@
 import { dropConsumer, readConsumers } from '@looseleaf/changes'
 import type { Driver, EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { editTask, REGISTRY_TASK } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
@@ -111,6 +112,19 @@ test('a move ends with the deletion on the source, once every consumer has handl
   expect(await movesOf(mover)).toMatchObject([{ state: 'emptying', heldUpBy: 'no process works on it' }])
   await finishMoves(mover)
   expect(await readConsumers(store)).toEqual([])
+})
+
+test('a move waits for a consumer whose name the source does not have, as a shard that joined later', async () => {
+  await using stopped = consumed.start(store)
+  await consumed.reach(await versionsOf(store))
+  await stopped.stop()
+  await write(2, 1)
+  const { tasks } = driver.shards[0]!
+  await editTask(tasks, REGISTRY_TASK, () => '', { owner: 'an operator' })
+  expect(await moveBuckets(mover, PLAN)).toMatchObject({
+    state: 'emptying',
+    heldUpBy: expect.stringContaining('search'),
+  })
 })
 
 test('a consumer that registers while the source is being emptied misses no entity', async () => {

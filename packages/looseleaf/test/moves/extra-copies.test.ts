@@ -1,0 +1,38 @@
+import { parseId, type EntityId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { moveBuckets, movesOf, resumeMoves } from '@looseleaf/mover'
+import { entitiesIn } from '@looseleaf/protocol/internal'
+import { expect, test } from 'vitest'
+import { contentsOf, filledStore, openStore, rowsAt, SOME_BUCKETS } from './stores.ts'
+
+test('a move hands nothing over while the target has an entity that the source lacks, and deletes it with the next copies', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 40)
+  const before = await contentsOf(store)
+  const isIn = entitiesIn(store.context, SOME_BUCKETS)
+  let id: EntityId
+  do id = store.newId()
+  while (!isIn(parseId(id)))
+  const stopped = new AbortController()
+  const onProgress = ({ step }: { readonly step: string }): void => {
+    if (step === 'checking') stopped.abort()
+  }
+  const plan = { from: 0, to: 1, buckets: SOME_BUCKETS }
+  await expect(moveBuckets(store, plan, { signal: stopped.signal, onProgress })).rejects.toMatchObject({
+    code: 'ABORTED',
+  })
+  // Another program writes to the target.
+  const { entities } = driver.shards[1]!
+  const { epoch, floor } = await entities.floor()
+  await entities.receive([{ id: parseId(id), version: 1, body: null }], { epoch, updated: floor })
+  await expect(resumeMoves(store)).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('0 copies differ from their entities, and 1 have no entity'),
+  })
+  expect(await movesOf(store)).toMatchObject([{ state: 'copying', handedOver: 0 }])
+  expect(await resumeMoves(store)).toMatchObject([{ state: 'done' }])
+  expect(await entities.readVersions([parseId(id)])).toEqual([undefined])
+  const fresh = await openStore(driver)
+  expect(await contentsOf(fresh)).toEqual(before)
+  expect(await rowsAt(fresh, 0, SOME_BUCKETS)).toBe(0)
+})
