@@ -6,11 +6,13 @@ export type { TakeKey } from './claims.ts'
 export { commit, type Commit, type CommitOutcome, type EntityWrites } from './commit.ts'
 export {
   consumerPlaces,
+  letterTask,
   partitionNumbers,
   PARTITIONS,
   partitionTask,
   readProgress,
   type ConsumerProgress,
+  type LetterList,
 } from './consumers/consumer-progress.ts'
 export {
   joinedRegistry,

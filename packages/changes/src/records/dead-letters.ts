@@ -1,9 +1,8 @@
 import type { CallOptions } from '@looseleaf/core'
 import { parseObject, toObject } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { partitionNumbers, shardAt } from '@looseleaf/protocol/internal'
+import { letterTask, partitionNumbers, shardAt, type LetterList } from '@looseleaf/protocol/internal'
 import { editWhenFree } from './edit-when-free.ts'
-import { letterTask, type LetterList } from './names.ts'
 import { failingIn, type Failing } from './partition-record.ts'
 
 /** A letter as it is stored. `replay` marks a dead one that `replayDeadLetters` wants handled again. */

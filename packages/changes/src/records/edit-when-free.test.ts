@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { partitionNumbers } from '@looseleaf/protocol/internal'
+import { letterTask, partitionNumbers } from '@looseleaf/protocol/internal'
 import { Hours, type Process } from '../../test/hours.ts'
 import { discardDeadLetters, readDeadLetters } from '../report/manage-consumers.ts'
 import { editWhenFree } from './edit-when-free.ts'
-import { letterTask } from './names.ts'
 
 let hours: Hours
 let process: Process

@@ -5,17 +5,6 @@ export function waitingTask(consumer: string): string {
   return `consume/${consumer}/waiting`
 }
 
-/**
- * Lists of letters that each partition has:
- * - `dead`: changes that are no longer retried.
- * - `moved`: failing changes that another shard has passed on, because their entities moved here.
- */
-export type LetterList = 'dead' | 'moved'
-
-export function letterTask(consumer: string, partition: number, list: LetterList): string {
-  return `consume/${consumer}/${partition}/${list}`
-}
-
 const NAME = /^[a-z][a-z0-9_.-]{0,63}$/i
 
 export function checkConsumerName(call: string, name: unknown): asserts name is string {

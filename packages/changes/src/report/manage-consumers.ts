@@ -1,9 +1,15 @@
 import { isId, LooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
 import { badArgument, optionKinds } from '@looseleaf/core/internal'
-import { checkStore, partitionNumbers, partitionTask, shardAt } from '@looseleaf/protocol/internal'
+import {
+  checkStore,
+  letterTask,
+  partitionNumbers,
+  partitionTask,
+  shardAt,
+} from '@looseleaf/protocol/internal'
 import type { ChangesStore } from '../changes-store.ts'
 import { editLetters, readLetters, type StoredLetter } from '../records/dead-letters.ts'
-import { checkConsumerName, letterTask, waitingTask } from '../records/names.ts'
+import { checkConsumerName, waitingTask } from '../records/names.ts'
 import { consumerNames, unregister } from '../records/registry.ts'
 
 /** A change that failed `maxAttempts` times and is no longer retried. */

@@ -17,6 +17,18 @@ export function partitionTask(consumer: string, partition: number): string {
   return `consume/${consumer}/${partition}`
 }
 
+/**
+ * Lists of letters that each partition has:
+ * - `dead`: changes that are no longer retried.
+ * - `moved`: failing changes that another shard has passed on, because their entities moved here.
+ */
+export type LetterList = 'dead' | 'moved'
+
+/** Returns the name of the task with a list of letters. */
+export function letterTask(consumer: string, partition: number, list: LetterList): string {
+  return `consume/${consumer}/${partition}/${list}`
+}
+
 /** Saved progress of a consumer on a shard, over all processes. */
 export interface ConsumerProgress {
   /** By partition, in microseconds since 1970: the place, and the floor at which the consumer began. */
