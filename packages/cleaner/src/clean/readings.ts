@@ -38,6 +38,7 @@ export function createReadings(
   const sets = new Map<string, ReadonlySet<number>>()
   const textOf = (part: Part): string => texts.get(part) ?? ''
   const readBy = (part: Part): ReadonlySet<number> | undefined => sets.get(textOf(part))
+  const all = byArrival(served)
   let kept = watch.kept.size
 
   function read(part: Part, reading: Part['reading'] & object): void {
@@ -51,7 +52,7 @@ export function createReadings(
     // A place counts for the buckets that were noted with it alone.
     if (part.reading === undefined) part.addedId = 0
     const isKept = (bucket: number, arrival: number): boolean => served.get(bucket) === arrival
-    read(part, part.reading === undefined ? byArrival(served) : bucketsWhere(part.reading, isKept))
+    read(part, part.reading === undefined ? all : bucketsWhere(part.reading, isKept))
   }
 
   return {

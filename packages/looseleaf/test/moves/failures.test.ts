@@ -36,6 +36,27 @@ test.each([
   expect(await contentsOf(await openStore(driver))).toEqual(before)
 })
 
+test('a move goes on although every other change of a catalog takes place without an answer', async () => {
+  const driver = await memoryShards(2).connect()
+  const before = await contentsOf(await filledStore(driver, 50))
+  let changes = 0
+  let isLosing = false
+  const lost = (): never => {
+    throw new LooseleafError('OUTCOME_UNKNOWN', 'The answer was lost (a fault on purpose).')
+  }
+  const store = await storeWith(driver, ({ table, operation }) =>
+    isLosing && table === 'catalog' && operation === 'change' && changes++ % 2 === 0
+      ? { after: lost }
+      : undefined,
+  )
+  isLosing = true
+  expect(await store.shards.move(PLAN)).toMatchObject({ state: 'done' })
+  expect(changes).toBeGreaterThan(20)
+  const fresh = await openStore(driver)
+  expect(await contentsOf(fresh)).toEqual(before)
+  await checkIndexes(fresh)
+})
+
 test('a move rejects once its target has failed six times in a row, and goes on when it is back', async () => {
   const driver = await memoryShards(2).connect()
   const before = await contentsOf(await filledStore(driver, 50))

@@ -98,7 +98,9 @@ export async function come(
       requireAnnounced(work, target)
       const { serves } = target
       const [earlier] = ofMove(serves.coming, move.id)
-      if (earlier !== undefined && earlier.attempt >= attempt)
+      // The numbers of attempts are of one mover each, so this change was made by an earlier try without an answer.
+      if (earlier?.attempt === attempt) return undefined
+      if (earlier !== undefined && earlier.attempt > attempt)
         throw endedMove(move, 'another process has taken it over')
       if (earlier !== undefined && withoutRanges(earlier.buckets, buckets) !== '')
         throw endedMove(move, 'buckets of an earlier attempt have not begun at the target')
