@@ -1,7 +1,10 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { checkIndex } from '@looseleaf/cleaner'
 import { tunedCleanIndex } from '@looseleaf/cleaner/internal'
-import { isLooseleafError, type Driver } from '@looseleaf/core'
-import { memoryShards } from '@looseleaf/driver-sqlite'
+import { isLooseleafError, type Driver, type DriverFactory } from '@looseleaf/core'
+import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
@@ -18,6 +21,7 @@ import {
   contentsOf,
   fill,
   filledStore,
+  indexes,
   itemOf,
   openStore,
   SOME_BUCKETS,
@@ -179,6 +183,55 @@ test('an index is filled although its filler and a mover die, at whatever call',
   }
 }, 600_000)
 
+test.each([
+  ['reads the entities', 1],
+  ['checks them', 2],
+])('an index is filled although a shard joins and takes buckets while the filler %s', async (_, reading) => {
+  const folder = await mkdtemp(join(tmpdir(), 'looseleaf-fillings-'))
+  try {
+    const shards = sqliteShards({ folder, shards: 2, durability: 'normal' })
+    const open = (
+      given: DriverFactory,
+      options: { readonly indexes?: typeof indexes } = {},
+    ): Promise<DataStore> =>
+      DataStore.open({
+        shards: given,
+        migrate: true,
+        queryTimeMs: 5_000,
+        time: leapingTime(),
+        onWarning: () => {},
+        ...options,
+      })
+    await using store = await open(shards)
+    await fill(store, COUNT)
+    let isOpen = false
+    let readings = 0
+    const watched: DriverFactory = {
+      shardCount: 2,
+      connect: async (options) =>
+        faultyDriver(await shards.connect(options), ({ operation, shard, args: [after] }) => ({
+          before: async () => {
+            const begins = operation === 'pageByAdded' && shard === 1 && after === 0
+            if (!isOpen || !begins || ++readings !== reading) return
+            await store.shards.add('shard-2.sqlite')
+            const moved = await tunedMoveBuckets(store, { ...there, to: 2, buckets: '0-2047' }, moving)
+            expect(moved).toMatchObject({ state: 'done' })
+          },
+        })),
+    }
+    await using filler = await open(watched, { indexes })
+    isOpen = true
+    const cleaned = await tunedCleanIndex(filler, undefined, { ...filling, shardsAtOnce: 1 })
+    expect(cleaned).toMatchObject({ complete: true })
+    expect(readings).toBeGreaterThanOrEqual(reading)
+    await using fresh = await open(shards, { indexes })
+    await checkQueries(fresh)
+    await checkIndexes(fresh)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
 test('an index is filled while a move is undone', async () => {
   for (const [deadAfter, at] of [
     [30, 3],
@@ -215,9 +268,9 @@ test('the check of a filling leaves rows to the mover that will copy them', asyn
   }))
   const filler = await openStore(watched, leapingTime())
   isOpen = true
-  const { indexes } = await tunedCleanIndex(filler, undefined, filling)
+  const cleaned = await tunedCleanIndex(filler, undefined, filling)
   expect(announced).toBeDefined()
-  const { added } = indexes.find(({ index }) => index === 'by_user')!
+  const { added } = cleaned.indexes.find(({ index }) => index === 'by_user')!
   expect(added).toBe((await contentsOf(other)).size)
   await tunedResumeMoves(other, moving)
   await expectFilled(driver)
