@@ -42,6 +42,11 @@ export function isFloorOld({ floor, now }: Pick<ReadableFloor, 'floor' | 'now'>,
   return now < floor || now - floor >= maxAgeMs * 1_000
 }
 
+/** Returns the place of a row. */
+export function placeOf({ updated, addedId }: UpdatedPlace): UpdatedPlace {
+  return { updated, addedId }
+}
+
 /** Returns the place before all rows of this time. */
 export function placeAt(updated: number): UpdatedPlace {
   return { updated, addedId: 0 }

@@ -1,7 +1,7 @@
 import { idKey, type EntityChecksum, type EntityTable } from '@looseleaf/core/internal'
 import { toCount, toNumber } from '../database/row-values.ts'
 import type { Row } from '../database/session.ts'
-import { checkWriteRows, idChunks } from '../database/sql-parts.ts'
+import { checkWriteRows, idChunks, MAX_WRITE_ROWS } from '../database/sql-parts.ts'
 import { rangeParameters, rangeParts } from './changes-range.ts'
 import { sortedById, type EntityCalls, type EntityTableOptions } from './entity-calls.ts'
 
@@ -24,7 +24,9 @@ export function createEntityCopies(
           ? [id, ...sessionParameters, version, epoch, updated, updated, body]
           : [id, version, updated, body],
       )
-      const query = session.shape(`receive ${rows.length}`, () => statements.receive(rows.length))
+      // Full batches follow each other, and take two thirds of the time without parsing.
+      const keep = rows.length === MAX_WRITE_ROWS ? ('common' as const) : undefined
+      const query = session.shape(`receive ${rows.length}`, () => statements.receive(rows.length), { keep })
       await session.run(query, parameters, writing(call))
     },
 

@@ -1,7 +1,7 @@
 import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
 import { backOffMs, throwIfAborted, type EntityPageRow, type UpdatedPlace } from '@looseleaf/core/internal'
 import { longestBody, wholeRows, type EngineContext, type WholeRow } from '@looseleaf/index-engine/internal'
-import { placeAt, readableFloor } from '../floor.ts'
+import { placeAt, placeOf, readableFloor } from '../floor.ts'
 import { isEmptyForGood, lastingPage } from '../lasting-page.ts'
 import { createMovedRows } from './moved-rows.ts'
 import { streamsProgress } from './streams-progress.ts'
@@ -125,8 +125,4 @@ export async function* followChanges(
     const pause = failures === 0 ? pollMs : backOffMs(failures, { firstMs: 2 * pollMs, maxMs: MAX_PAUSE_MS })
     await context.time.sleep(pause, signal)
   }
-}
-
-function placeOf({ updated, addedId }: UpdatedPlace): UpdatedPlace {
-  return { updated, addedId }
 }

@@ -1,7 +1,8 @@
-import { throwIfAborted, type EntityChecksum, type UpdatedPlace } from '@looseleaf/core/internal'
+import type { EntityChecksum } from '@looseleaf/core/internal'
+import { readAhead } from '../read-ahead.ts'
 import { sizeClass } from '../throttle/throttle.ts'
 import type { CopiedPage, CopyRange } from './copy-entities.ts'
-import { pagesByAdded } from './entity-pages.ts'
+import { pagesByAdded, pagesOfRange } from './entity-pages.ts'
 import { entitiesIn, sourceOf, targetOf, type MoveWork } from './move-work.ts'
 
 const PAGE = 2_000
@@ -29,26 +30,21 @@ export async function compareEntities(
   const limit = Math.min(PAGE, throttle.maxPage)
   let compared = 0
   let different = 0
-  for (let place: UpdatedPlace = after; ;) {
-    throwIfAborted(signal)
-    const from = place
-    const page = await throttle.send(
+  const pages = pagesOfRange(work, { after, until }, limit, (range) =>
+    throttle.send(
       move.from,
       ({ length }) => `copy page ${sizeClass(length)}`,
-      () => entities.pageOfChecksums({ after: from, until }, limit, { signal }),
+      () => entities.pageOfChecksums(range, limit, { signal }),
       signal,
-    )
-    const some = page.filter(({ id }) => isIn(id))
+    ),
+  )
+  for await (const { rows, place } of readAhead(pages)) {
+    const some = rows.filter(({ id }) => isIn(id))
     compared += some.length
     different += (await differencesAmong(work, some)).length
-    const last = page.at(-1)
-    if (last !== undefined) {
-      place = { updated: last.updated, addedId: last.addedId }
-      await onPage({ place, read: page.length, copied: some.length })
-      await throttle.take(move.from, page.length, signal)
-    }
-    if (page.length < limit) return { compared, different }
+    await onPage({ place, read: rows.length, copied: some.length })
   }
+  return { compared, different }
 }
 
 async function differencesAmong(
@@ -95,7 +91,7 @@ export async function countExtra(work: MoveWork, buckets: string, afterAddedId: 
   const { context, move, signal } = work
   const isIn = entitiesIn(context, buckets)
   let extra = 0
-  for await (const page of pagesByAdded(work, move.to, afterAddedId)) {
+  for await (const page of readAhead(pagesByAdded(work, move.to, afterAddedId))) {
     const ids = page.filter(({ id }) => isIn(id)).map(({ id }) => id)
     if (ids.length > 0) {
       const versions = await sourceOf(work).entities.readVersions(ids, { signal })

@@ -1,7 +1,11 @@
-import { bucketsIn, throwIfAborted, type EntityPageRow, type UpdatedPlace } from '@looseleaf/core/internal'
+import { bucketsIn, type EntityPageRow, type UpdatedPlace } from '@looseleaf/core/internal'
+import { placeOf } from '../floor.ts'
 import { isEmptyForGood, lastingRows } from '../lasting-page.ts'
+import { readAhead } from '../read-ahead.ts'
 import { sizeClass } from '../throttle/throttle.ts'
 import type { CopyTarget } from './attempt.ts'
+import { ROWS_PER_WRITE } from './discard.ts'
+import { pagesOfRange, type PageRange } from './entity-pages.ts'
 import { entitiesIn, movableBuckets, sourceOf, type MoveWork } from './move-work.ts'
 import { batchesOf, copiesOf, receive, type Copyable } from './write-copies.ts'
 
@@ -14,25 +18,21 @@ const SPARSE_PAGE = 2_000
 /** Pages come with bodies if at least this share of the source's buckets moves. Otherwise the bodies of few rows are read by their ids. */
 const DENSE = 1 / 8
 
-/** A part of the source's entities, in the order of their last write. */
-export interface CopyRange {
-  readonly after: UpdatedPlace
-  /** A floor of the source, in microseconds since 1970. */
-  readonly until: number
+export interface CopyRange extends PageRange {
   readonly buckets: string
 }
 
 export interface CopiedPage {
-  /** The place after the page. */
+  /** All rows of the range up to this place are copied. */
   readonly place: UpdatedPlace
-  /** Rows of the source that were read, and those of them that were copied. */
+  /** Rows of the source that were read, and those that were copied, since the last page. */
   readonly read: number
   readonly copied: number
 }
 
 /**
- * Copies the entities and tombstones of a range from the source to the target, exactly, and calls `onPage` after each page. All of its rows
- * are durable at the source, and written at the target by then. Returns the greatest time of writing of the copied rows; 0 if there are
+ * Copies the entities and tombstones of a range from the source to the target, exactly, and calls `onPage` after each page. All rows
+ * up to its place are durable at the source, and written at the target by then. Returns the greatest time of writing of the copied rows; 0 if there are
  * none. While a page is written, the next one is read.
  *
  * A row whose body is not the one of its page is left out: it is written again above the floor, and comes with the next range.
@@ -43,45 +43,34 @@ export async function copyEntities(
   target: CopyTarget,
   onPage: (page: CopiedPage) => Promise<void> | void = () => {},
 ): Promise<number> {
-  const { context, move, throttle, signal } = work
-  const isIn = entitiesIn(context, buckets)
   const { limit, maxBody } = pageFor(work, buckets)
+  const isIn = entitiesIn(work.context, buckets)
   let lastUpdated = 0
-  let writing: Promise<void> = Promise.resolve()
+  /** Rows that wait for the next page, so that nearly all batches are full. */
+  let waiting: readonly Copyable[] = []
+  let done = after
 
-  async function write(page: readonly Copyable[], last: UpdatedPlace): Promise<void> {
-    const some = page.filter(({ id }) => isIn(id))
-    const copied = await copyRows(work, some, target)
-    for (const { updated } of some) lastUpdated = Math.max(lastUpdated, updated)
-    await onPage({ place: { updated: last.updated, addedId: last.addedId }, read: page.length, copied })
+  async function write(rows: readonly Copyable[]): Promise<number> {
+    for (const { updated } of rows) lastUpdated = Math.max(lastUpdated, updated)
+    return rows.length === 0 ? 0 : copyRows(work, rows, target)
   }
 
-  try {
-    for (let place = after; ;) {
-      throwIfAborted(signal)
-      const range = { after: place, until }
-      const page = await pageOfSource(work, range, limit, maxBody)
-      await writing
-      const last = page.at(-1)
-      if (last === undefined) {
-        // A crash could bring a row back whose replacement is not on disk, and the copies pass its place.
-        if (await isEmptyForGood(sourceOf(work), range, { signal })) return lastUpdated
-        continue
-      }
-      writing = write(page, last)
-      // Its rejection is thrown by the next `await`, and must not end the process meanwhile.
-      writing.catch(() => {})
-      await throttle.take(move.from, page.length, signal)
-      if (page.length < limit) {
-        await writing
-        return lastUpdated
-      }
-      place = { updated: last.updated, addedId: last.addedId }
-    }
-  } finally {
-    // No copy is in flight when the call ends, whatever happens.
-    await writing.catch(() => {})
+  const pages = pagesOfRange(work, { after, until }, limit, (range) =>
+    lastingPageOf(work, range, limit, maxBody),
+  )
+  let place = after
+  for await (const page of readAhead(pages)) {
+    place = page.place
+    const some = [...waiting, ...page.rows.filter(({ id }) => isIn(id))]
+    const full = some.slice(0, some.length - (some.length % Math.min(limit, ROWS_PER_WRITE)))
+    const copied = await write(full)
+    waiting = some.slice(full.length)
+    if (waiting.length === 0) done = place
+    else if (full.length > 0) done = placeOf(full.at(-1) as Copyable)
+    await onPage({ place: done, read: page.rows.length, copied })
   }
+  if (waiting.length > 0) await onPage({ place, read: 0, copied: await write(waiting) })
+  return lastUpdated
 }
 
 /** Returns the size of a page. Its bodies take at most 8 MB, and 400 kB as a rule. */
@@ -96,29 +85,33 @@ function pageFor(
   return { ...page, limit: Math.min(page.limit, throttle.maxPage) }
 }
 
-/** Reads a durable page of the source. */
-function pageOfSource(
+/** Reads a page of the source that is durable, also if it is empty: a crash could bring back a row whose replacement is not on disk. */
+async function lastingPageOf(
   work: MoveWork,
-  range: { readonly after: UpdatedPlace; readonly until: number },
+  range: PageRange,
   limit: number,
   maxBody: number,
 ): Promise<readonly Copyable[]> {
-  const { move, throttle, signal } = work
+  const { signal } = work
   const source = sourceOf(work)
   const { entities } = source
   const read = (): Promise<readonly Copyable[]> =>
-    throttle.send(
-      move.from,
-      ({ length }: readonly Copyable[]) => `copy page ${maxBody} ${sizeClass(length)}`,
-      () =>
-        maxBody === 0
-          ? entities.pageOfChecksums(range, limit, { signal })
-          : entities.pageOfChanges(range, limit, { signal, maxBody }),
+    maxBody === 0
+      ? entities.pageOfChecksums(range, limit, { signal })
+      : entities.pageOfChanges(range, limit, { signal, maxBody })
+  const measured = (): Promise<readonly Copyable[]> =>
+    work.throttle.send(
+      work.move.from,
+      ({ length }) => `copy page ${maxBody} ${sizeClass(length)}`,
+      read,
       signal,
     )
   const places = (): Promise<readonly EntityPageRow[]> =>
     entities.pageOfChanges(range, limit, { signal, maxBody: 0 })
-  return lastingRows(source, read, places, { signal })
+  for (;;) {
+    const page = await lastingRows(source, measured, places, { signal })
+    if (page.length > 0 || (await isEmptyForGood(source, range, { signal }))) return page
+  }
 }
 
 /** Copies rows in batches. While one is written, the bodies of the next one are read, unless they came with the page. */

@@ -2,6 +2,7 @@ import { isLooseleafError } from '@looseleaf/core'
 import { bucketsIn, idKey, type CatalogEntry, type IndexRow } from '@looseleaf/core/internal'
 import { bucketOfRow, keyIdentity, tableSpec } from '@looseleaf/index-engine/internal'
 import { chunks } from '../chunks.ts'
+import { readAhead } from '../read-ahead.ts'
 import { pagesOfRows } from '../row-pages.ts'
 import { sizeClass } from '../throttle/throttle.ts'
 import { writeAgain } from '../write-early.ts'
@@ -48,7 +49,8 @@ export async function copyIndexRows(
   let found = 0
   let written = 0
   try {
-    for await (const page of pagesOfRows(work, entry, move.from, { limit: ROWS_PER_PAGE, included: true })) {
+    const pages = pagesOfRows(work, entry, move.from, { limit: ROWS_PER_PAGE, included: true })
+    for await (const page of readAhead(pages)) {
       const some = page.filter(({ key, entityId }) => buckets.has(bucketOfRow(entry, router, key, entityId)))
       read += page.length
       found += some.length

@@ -1,7 +1,8 @@
-import { throwIfAborted, type EntityPageRow } from '@looseleaf/core/internal'
+import { throwIfAborted, type EntityPageRow, type UpdatedPlace } from '@looseleaf/core/internal'
 import { shardAt } from '../shards.ts'
 import { sizeClass } from '../throttle/throttle.ts'
-import type { StoreWork } from './move-work.ts'
+import { placeOf } from '../floor.ts'
+import type { MoveWork, StoreWork } from './move-work.ts'
 
 const PAGE = 2_000
 
@@ -28,5 +29,37 @@ export async function* pagesByAdded(
     await throttle.take(number, page.length, signal)
     if (page.length < limit) return
     place = last.addedId
+  }
+}
+
+/** A part of the source's entities, in the order of their last write. */
+export interface PageRange {
+  readonly after: UpdatedPlace
+  /** A floor of the source, in microseconds since 1970. */
+  readonly until: number
+}
+
+export interface RangePage<Row> {
+  readonly rows: readonly Row[]
+  /** The place after the rows. */
+  readonly place: UpdatedPlace
+}
+
+/** Yields the rows of a range of the source as pages, which `read` reads. A page of fewer rows than `limit` is the last one. */
+export async function* pagesOfRange<Row extends UpdatedPlace>(
+  { move, throttle, signal }: MoveWork,
+  { after, until }: PageRange,
+  limit: number,
+  read: (range: PageRange) => Promise<readonly Row[]>,
+): AsyncGenerator<RangePage<Row>, void, undefined> {
+  for (let place = after; ;) {
+    throwIfAborted(signal)
+    const rows = await read({ after: place, until })
+    const last = rows.at(-1)
+    if (last === undefined) return
+    place = placeOf(last)
+    yield { rows, place }
+    await throttle.take(move.from, rows.length, signal)
+    if (rows.length < limit) return
   }
 }
