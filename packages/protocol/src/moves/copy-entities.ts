@@ -32,8 +32,8 @@ export interface CopiedPage {
 
 /**
  * Copies the entities and tombstones of a range from the source to the target, exactly, and calls `onPage` after each page. All rows
- * up to its place are durable at the source, and written at the target by then. Returns the greatest time of writing of the copied rows; 0 if there are
- * none. While a page is written, the next one is read.
+ * up to its place are durable at the source, and written at the target by then. While a page is written, the next
+ * one is read.
  *
  * A row whose body is not the one of its page is left out: it is written again above the floor, and comes with the next range.
  */
@@ -42,18 +42,12 @@ export async function copyEntities(
   { after, until, buckets }: CopyRange,
   target: CopyTarget,
   onPage: (page: CopiedPage) => Promise<void> | void = () => {},
-): Promise<number> {
+): Promise<void> {
   const { limit, maxBody } = pageFor(work, buckets)
   const isIn = entitiesIn(work.context, buckets)
-  let lastUpdated = 0
   /** Rows that wait for the next page, so that nearly all batches are full. */
   let waiting: readonly Copyable[] = []
   let done = after
-
-  async function write(rows: readonly Copyable[]): Promise<number> {
-    for (const { updated } of rows) lastUpdated = Math.max(lastUpdated, updated)
-    return rows.length === 0 ? 0 : copyRows(work, rows, target)
-  }
 
   const pages = pagesOfRange(work, { after, until }, limit, (range) =>
     lastingPageOf(work, range, limit, maxBody),
@@ -63,14 +57,13 @@ export async function copyEntities(
     place = page.place
     const some = [...waiting, ...page.rows.filter(({ id }) => isIn(id))]
     const full = some.slice(0, some.length - (some.length % Math.min(limit, ROWS_PER_WRITE)))
-    const copied = await write(full)
+    const copied = await copyRows(work, full, target)
     waiting = some.slice(full.length)
     if (waiting.length === 0) done = place
     else if (full.length > 0) done = placeOf(full.at(-1) as Copyable)
     await onPage({ place: done, read: page.rows.length, copied })
   }
-  if (waiting.length > 0) await onPage({ place, read: 0, copied: await write(waiting) })
-  return lastUpdated
+  if (waiting.length > 0) await onPage({ place, read: 0, copied: await copyRows(work, waiting, target) })
 }
 
 /** Returns the size of a page. Its bodies take at most 8 MB, and 400 kB as a rule. */
