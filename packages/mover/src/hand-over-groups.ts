@@ -17,8 +17,17 @@ import type { MoveJob } from './move-job.ts'
 
 /** Seals of one group that may be taken away by writers in a row. */
 const MAX_SEALS = 20
+/** Rest between two groups, as a multiple of the time of the last seal, and its longest time in milliseconds. */
+const REST = 4
+const MAX_REST_MS = 2_000
 
-/** Hands the buckets over, group after group. Each group is sealed for its last copy alone. */
+/**
+ * Hands the buckets over, group after group. Each group is sealed for its last copy alone.
+ *
+ * Each group changes the epoch of the source twice, and an attempt of a write that began before such a change is refused, whatever its bucket.
+ * An attempt takes about as long as a seal. Without a rest between the groups most attempts would meet a change, so writes of the whole
+ * shard would take several attempts each.
+ */
 export async function handOverGroups(job: MoveJob, copier: Copier): Promise<void> {
   const { work, tuning } = job
   const { attempt } = copier
@@ -27,8 +36,9 @@ export async function handOverGroups(job: MoveJob, copier: Copier): Promise<void
   try {
     let left = attempt.buckets
     for (const group of groups) {
-      await handOverGroup(job, copier, group, left)
+      const sealedMs = await handOverGroup(job, copier, group, left)
       left = withoutRanges(left, group)
+      if (left !== '') await job.lease.sleep(Math.min(MAX_REST_MS, REST * sealedMs))
     }
   } catch (error) {
     // A writer would take the seal away after a second. An error of this is less useful than the first one.
@@ -37,8 +47,11 @@ export async function handOverGroups(job: MoveJob, copier: Copier): Promise<void
   }
 }
 
-/** Hands one group over. `left` are the buckets that the source still has, those of the group among them. */
-async function handOverGroup(job: MoveJob, copier: Copier, group: string, left: string): Promise<void> {
+/**
+ * Hands one group over. `left` are the buckets that the source still has, those of the group among them. Returns the milliseconds for which the
+ * group was sealed.
+ */
+async function handOverGroup(job: MoveJob, copier: Copier, group: string, left: string): Promise<number> {
   const { work, lease, meter } = job
   const { context, move, signal } = work
   const elapsed = elapsedBy(context.time)
@@ -66,7 +79,7 @@ async function handOverGroup(job: MoveJob, copier: Copier, group: string, left: 
       })
       meter.report()
       await lease.saveDue()
-      return
+      return sealedMs
     }
     if (seals === MAX_SEALS) {
       throw new LooseleafError(
