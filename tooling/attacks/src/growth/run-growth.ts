@@ -172,7 +172,7 @@ export async function runGrowth(options: GrowthOptions): Promise<GrowthRun> {
   }
 }
 
-/** Returns the records of each process. Those of a consumer's processes are one history, in the order of time. */
+/** Returns the records of each process. All processes of the consumer have one history, in the order of time. */
 function judged(histories: readonly History[]): readonly (readonly GrowthRecord[])[] {
   const consumed = histories.flatMap(({ role, records }) => (role === 'consume' ? records : []))
   const at = (record: GrowthRecord): number => ('at' in record ? record.at : 0)
