@@ -21,7 +21,7 @@ test.runIf(isLong).each([
         baselineSeconds: 5,
         writers: 8,
         readers: 2,
-        consumers: 0,
+        consumers: 2,
         clients: 1,
         restMs: 50,
         movers: 2,

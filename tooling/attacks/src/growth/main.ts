@@ -21,7 +21,7 @@ const { values } = parseArgs({
     sizes: { type: 'string', default: '2,3,5,2' },
     writers: { type: 'string', default: '8' },
     readers: { type: 'string', default: '2' },
-    consumers: { type: 'string', default: '0' },
+    consumers: { type: 'string', default: '2' },
     clients: { type: 'string', default: '2' },
     rest: { type: 'string', default: '10' },
     movers: { type: 'string', default: '2' },
