@@ -170,13 +170,8 @@ export async function workOn(
     }
     isWaiting = false
     record = lease.record
-    try {
-      await underLease(work, lease, options, walk)
-    } catch (error) {
-      if (isLeaseLost(error)) return undefined
-      throw error
-    }
-    return readMove(context, move, { signal })
+    const isDone = await underLease(work, lease, options, walk)
+    return isDone ? readMove(context, move, { signal }) : undefined
   }
 
   for (;;) {
@@ -192,12 +187,16 @@ function progressOf(record: MoveRecord | undefined): number {
   return moveSteps.indexOf(step) + tables.length + seals.length + Math.floor(counts.entities / 10_000)
 }
 
+/**
+ * Walks the move, and resolves with true. Resolves with false if another process has taken the move over: a mover that was suspended for longer than
+ * its lease may notice that by a refused step before it notices that it has lost the lease.
+ */
 async function underLease(
   work: MoveWork,
   lease: MoveLease,
   options: Tuned<MoveOptions>,
   walk: Walk,
-): Promise<void> {
+): Promise<boolean> {
   const { context, move, signal } = work
   const { record } = lease
   const meter = createMeter(work, namesOf(work), record, options.onProgress)
@@ -210,8 +209,10 @@ async function underLease(
     })
   } catch (error) {
     if (isLooseleafError(error) && error.code !== 'ABORTED') record.waitsFor = error.message
+    const isHeld = await lease.release()
+    if (isLeaseLost(error) || (isLooseleafError(error, 'CONFLICT') && !isHeld)) return false
     throw error
-  } finally {
-    await lease.release()
   }
+  await lease.release()
+  return true
 }

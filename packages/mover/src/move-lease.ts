@@ -13,8 +13,11 @@ export interface MoveLease {
   saveDue(): Promise<void>
   /** Waits, and renews the lease meanwhile. */
   sleep(milliseconds: number): Promise<void>
-  /** Saves the record and ends the lease. Never rejects: a lease that cannot be ended expires. */
-  release(): Promise<void>
+  /**
+   * Saves the record and ends the lease. Resolves with false if another process has had the move since. Never rejects: a lease that cannot be
+   * ended expires.
+   */
+  release(): Promise<boolean>
 }
 
 export interface LeaseOptions extends CallOptions {
@@ -72,8 +75,6 @@ export async function claimMove(
         await save()
       }
     },
-    async release() {
-      await tasks.save(task, owner, recordToText(record), 0).catch(() => undefined)
-    },
+    release: () => tasks.save(task, owner, recordToText(record), 0).catch(() => true),
   }
 }
