@@ -47,7 +47,7 @@ export interface JudgeOptions {
 }
 
 /** Time after an outage in which calls may still fail: clients notice that the server is back. */
-const AFTER_OUTAGE_US = 3_000_000
+const AFTER_OUTAGE_US = 5_000_000
 
 /** A page that takes longer than `queryTimeMs` of the store may lack entities, and says so. */
 const QUERY_TIME_US = 5_000_000

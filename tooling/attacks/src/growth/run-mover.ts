@@ -45,7 +45,7 @@ export async function runMover(worker: GrowthWorker, { shards }: DataStore): Pro
   }
 }
 
-/** A problem that is there while a server is down counts as a failed call. */
+/** A problem counts as a failed call. One with the owners of buckets is wrong at any time. */
 function recordProblem({ recorder }: GrowthWorker, from: number, problem: string): void {
   recorder.write({
     kind: 'error',
@@ -54,11 +54,12 @@ function recordProblem({ recorder }: GrowthWorker, from: number, problem: string
     to: moment(),
     code: 'none',
     message: problem,
-    retryable: / does not answer: /.test(problem),
+    retryable: !/\bown/.test(problem),
   })
 }
 
 /** An undo may come too late, and another mover may have been faster. */
 function isOvertaken(role: Role, error: unknown): boolean {
-  return isLooseleafError(error, 'CONFLICT') || (role !== 'drain' && isLooseleafError(error, 'BAD_OPTION'))
+  if (isLooseleafError(error, 'CONFLICT')) return role === 'undo' || role === 'move'
+  return isLooseleafError(error, 'BAD_OPTION') && role !== 'drain'
 }
