@@ -24,7 +24,9 @@ import { awaitedText } from './move-report.ts'
 export async function walkMove(job: MoveJob, phase: LayoutMove['phase'] | undefined): Promise<void> {
   if (phase === 'undoing') return undo(job)
   if (phase === 'both') await fill(job)
-  if (phase !== undefined) await switchReads(job)
+  // A mover may have died when its end was on some shards. By a catalog that still has the announcement, the source would keep its rows.
+  if (phase === undefined) await endMove(job.work)
+  else await switchReads(job)
   await empty(job)
 }
 

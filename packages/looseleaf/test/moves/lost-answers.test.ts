@@ -1,0 +1,58 @@
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore } from '@looseleaf/store'
+import { faultyDriver, keepOpen, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
+import type { Driver } from '@looseleaf/core'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { expect, test } from 'vitest'
+import { movesOf } from '@looseleaf/mover'
+import { tunedMoveBuckets } from '@looseleaf/mover/internal'
+import { filledStore, rowsAt, SOME_BUCKETS } from './stores.ts'
+
+const plan = { from: 0, to: 1, buckets: SOME_BUCKETS }
+
+/** Opens a store without `migrate`, which would complete changes of the catalog. */
+function openPlain(driver: Driver, faults: FaultPlan): Promise<DataStore> {
+  return DataStore.open({ shards: keepOpen(faultyDriver(driver, faults)), time: leapingTime() })
+}
+
+test('a mover whose attempt began at the target without an answer goes on with it', async () => {
+  const driver = await memoryShards(2).connect()
+  await filledStore(driver, 20)
+  let lost = 0
+  const store = await openPlain(driver, ({ shard, operation, args: [catalog] }) => {
+    const { serves } = (catalog ?? {}) as { serves?: { coming?: readonly unknown[] } }
+    if (shard !== 1 || operation !== 'change' || serves?.coming === undefined || lost > 0) return undefined
+    lost++
+    return {
+      after() {
+        throw unknownOutcome()
+      },
+    }
+  })
+  expect(await tunedMoveBuckets(store, plan)).toMatchObject({ state: 'done' })
+  expect(lost).toBe(1)
+  await driver.close()
+})
+
+test('a source is emptied although the end of the move had reached the first shard alone when its mover lost the answer', async () => {
+  const driver = await memoryShards(3).connect()
+  await filledStore(driver, 20)
+  let lost = 0
+  const store = await openPlain(driver, ({ shard, operation, args: [catalog] }) => {
+    const { layout } = (catalog ?? {}) as { layout?: { moves?: readonly unknown[] } }
+    if (shard !== 0 || operation !== 'change' || layout?.moves?.length !== 0 || lost > 0) return undefined
+    lost++
+    return {
+      after() {
+        throw unknownOutcome()
+      },
+    }
+  })
+  const from1 = { from: 1, to: 2, buckets: '1400-2000' }
+  expect(await tunedMoveBuckets(store, from1)).toMatchObject({ state: 'done' })
+  expect(lost).toBe(1)
+  expect(await rowsAt(store, 1, from1.buckets)).toBe(0)
+  expect(await movesOf(store)).toEqual([])
+  expect(await tunedMoveBuckets(store, { ...from1, from: 2, to: 1 })).toMatchObject({ state: 'done' })
+  await driver.close()
+})
