@@ -7,7 +7,7 @@ import { flawInfo, flawNames } from './faults/flaws.ts'
 import { runSeeds } from './run/run-seeds.ts'
 import { startSeedProcesses } from './run/seed-processes.ts'
 import { simulate } from './run/simulate.ts'
-import type { SimulationTotals } from './run/totals.ts'
+import { addTotals, type SimulationTotals } from './run/totals.ts'
 
 /** A short run has the later half of these lives, in which each fault, operation and check occurs. */
 const ALL_SEEDS = 154
@@ -15,6 +15,8 @@ const FIRST_OF_SHORT = 85
 const isWhole = isLong || process.env['LOOSELEAF_SIM_SEEDS'] !== undefined
 const FROM = isWhole ? 1 : FIRST_OF_SHORT
 const SEEDS = Number(process.env['LOOSELEAF_SIM_SEEDS'] ?? ALL_SEEDS) - FROM + 1
+/** Lives in which buckets move, beside the fifth of the others. */
+const MOVE_SEEDS = isWhole ? 300 : 40
 /** If this many lives do not show a flaw, the simulation misses it. */
 const FLAW_SEEDS = 4000
 /** Lives in which a flaw must stay hidden without the fault that shows it. */
@@ -25,19 +27,20 @@ const timeout = 900_000
 const by = startSeedProcesses(availableParallelism())
 afterAll(() => by.stop())
 
-describe(`${SEEDS} lives`, () => {
+describe(`${SEEDS} lives, and ${MOVE_SEEDS} with moves`, () => {
   let totals: SimulationTotals
 
   beforeAll(async () => {
     totals = await runSeeds({ from: FROM, seeds: SEEDS, by })
+    addTotals(totals, await runSeeds({ from: 1, seeds: MOVE_SEEDS, parts: ['moves'], by }))
   }, timeout)
 
   it('every kind of fault and of operation occurs', () => {
-    const { faults, lives, acknowledged, unknown, reads, queries } = totals
+    const { faults, lives, moves, acknowledged, unknown, reads, queries } = totals
     // A world without faults or without work proves nothing.
-    const all = { ...faults, ...lives, acknowledged, unknown, reads, queries }
+    const all = { ...faults, ...lives, ...moves, acknowledged, unknown, reads, queries }
     expect(Object.entries(all).filter(([, count]) => count === 0)).toEqual([])
-    expect(totals.seeds).toBe(SEEDS)
+    expect(totals.seeds).toBe(SEEDS + MOVE_SEEDS)
   })
 
   it.each(checkNames)('%s', (name) => {

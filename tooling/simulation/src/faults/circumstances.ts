@@ -31,9 +31,13 @@ export interface Circumstances {
   readonly replicasEach: number
   /** Staleness bound of the shared cache; 0 if there is none. */
   readonly cacheMs: number
+  /** Moves of buckets and other actions of each mover. */
+  readonly moves: number
+  /** Number of movers; 0 if nothing moves. */
+  readonly movers: number
 }
 
-export const clientKinds = ['everything', 'moves', 'keys'] as const
+export const clientKinds = ['everything', 'rows', 'keys'] as const
 
 /** A query takes some tens of milliseconds, or some hundreds if one of its statements is slow. */
 const QUERY_TIMES_MS = [50, 300, 1500]
@@ -41,6 +45,8 @@ const QUERY_TIMES_MS = [50, 300, 1500]
  * Mostly few, so that clients meet; sometimes more, so that a write can be held up without being replaced.
  */
 const MOST_ENTITIES = [4, 4, 4, 40]
+const MOST_MOVES = 3
+const MOST_MOVERS = 2
 const CACHES_MS = [300, 1000, 4000]
 
 export function chooseCircumstances(
@@ -74,12 +80,14 @@ export function chooseCircumstances(
     names: clients === 'keys' ? random.pick([2, 4, 6]) : 0,
     replicasEach: parts.has('replicas') ? 1 + random.below(2) : 0,
     cacheMs: parts.has('cache') ? random.pick(CACHES_MS) : 0,
+    moves: parts.has('moves') ? 1 + random.below(MOST_MOVES) : 0,
+    movers: parts.has('moves') ? 1 + random.below(MOST_MOVERS) : 0,
   }
 }
 
 function chooseClients(random: Random): Circumstances['clients'] {
   const drawn = random.next()
-  return drawn < 0.25 ? 'moves' : drawn < 0.45 ? 'keys' : 'everything'
+  return drawn < 0.25 ? 'rows' : drawn < 0.45 ? 'keys' : 'everything'
 }
 
 function anyId(random: Random): EntityId {

@@ -45,7 +45,7 @@ export const faultKinds = [
 export type FaultKind = (typeof faultKinds)[number]
 
 /** Optional parts of a life, beside processes and shards. */
-export const partNames = ['replicas', 'cache'] as const
+export const partNames = ['replicas', 'cache', 'moves'] as const
 export type Part = (typeof partNames)[number]
 
 /** Faults that need an optional part. */
@@ -83,6 +83,9 @@ const rates: Readonly<Record<FaultKind, readonly number[]>> = {
 /** Probability that a life has a kind of fault; higher if there are few kinds. */
 const likelihood = (kinds: number): number => (kinds === faultKinds.length ? 0.4 : 0.75)
 
+/** The factor by which faults are rarer in lives with moves. */
+const RARER = 4
+
 /** Chooses some kinds of faults by the seed, so that each kind occurs alone and in combinations. */
 export function chooseFaults(
   random: Random,
@@ -97,7 +100,15 @@ export function chooseFaults(
   })
   const faults = { ...noFaults, ...Object.fromEntries(chosen) }
   // A server with a replica has a binary log and shows only commits that are on disk.
-  return faults.failover > 0 || parts.has('replicas') ? { ...faults, diskHangs: 0, serverCrash: 0 } : faults
+  const possible =
+    faults.failover > 0 || parts.has('replicas') ? { ...faults, diskHangs: 0, serverCrash: 0 } : faults
+  return parts.has('moves') ? duringMoves(possible) : possible
+}
+
+/** A life with moves is long, so its faults are rarer. Moves need servers whose failovers lose no commits. */
+function duringMoves(faults: Faults): Faults {
+  const rarer = faultKinds.map((kind) => [kind, faults[kind] / RARER] as const)
+  return { ...noFaults, ...Object.fromEntries(rarer), failover: 0 }
 }
 
 export const noFaults = Object.fromEntries(faultKinds.map((kind) => [kind, 0])) as Faults

@@ -1,12 +1,16 @@
 import type { Shard } from '@looseleaf/core'
 import type {
+  CatalogTable,
   ClaimTable,
+  CopiedRow,
+  EntityChecksum,
   EntityInsert,
   EntityReplace,
   EntityTable,
   IndexRow,
   IndexTable,
   IndexTableSpec,
+  PendingTable,
 } from '@looseleaf/core/internal'
 import { keyIdentity } from '@looseleaf/index-engine/internal'
 import type { ReferenceIndex, ReferenceShard } from '@looseleaf-tooling/kit/reference-driver'
@@ -17,6 +21,8 @@ export function withFlaw(shard: ReferenceShard, flaw: Flaw | undefined): Shard {
   return {
     ...shard,
     entities: flawedEntities(shard, flaw),
+    catalog: flawedCatalog(shard, flaw),
+    pending: flawedPending(shard, flaw),
     index: (spec) => flawedIndex(shard.index(spec), spec, flaw),
     claims: (spec) => flawedClaims(shard.index(spec), flaw),
   }
@@ -56,6 +62,7 @@ function flawedEntities(shard: ReferenceShard, flaw: Flaw | undefined): EntityTa
   const wasInserted = (row: EntityInsert): boolean => inserted.has(nameOf(row))
   return {
     ...entities,
+    ...flawedCopies(shard, flaw),
     async insert(rows, options) {
       if (flaw === 'fences do nothing' && rows.every(isFence)) return
       if (flaw === 'inserts may be repeated' && rows.every(wasInserted)) {
@@ -75,7 +82,53 @@ function flawedEntities(shard: ReferenceShard, flaw: Flaw | undefined): EntityTa
   }
 }
 
-/** Answer of a flawed upsert that changed nothing, which then does not wait for the disk. */
+/** Returns the calls of moves. */
+function flawedCopies(
+  { entities, contents }: ReferenceShard,
+  flaw: Flaw | undefined,
+): Pick<EntityTable, 'receive' | 'discard' | 'pageOfChecksums' | 'checksums'> {
+  const present = (epoch: number): number => contents()?.epoch ?? epoch
+  const isBlind = flaw === 'checksums are always equal'
+  const blind = <Row extends EntityChecksum | undefined>(row: Row): Row =>
+    row === undefined || !isBlind ? row : { ...row, checksum: 0, bodyBytes: 0 }
+  return {
+    async receive(rows, options) {
+      const isKept = (row: CopiedRow): boolean =>
+        flaw === 'copies keep the row that is there' && entities.current(row.id) !== undefined
+      const copies = rows.filter((row) => !isKept(row)).map((row) => (isBlind ? { ...row, body: null } : row))
+      const epoch = flaw === 'copies ignore the epoch' ? present(options.epoch) : options.epoch
+      await entities.receive(copies, { ...options, epoch })
+      return flaw === 'copies without a flush' ? (UNCHANGED as unknown as undefined) : undefined
+    },
+    discard: (ids, options) =>
+      entities.discard(
+        ids,
+        flaw === 'deletes of leftovers ignore the epoch'
+          ? { ...options, epoch: present(options.epoch) }
+          : options,
+      ),
+    async pageOfChecksums(range, limit, options) {
+      const isCut = flaw === 'last copies have an end' && range.until === undefined
+      const until = isCut ? entities.floorNow : range.until
+      return (await entities.pageOfChecksums({ ...range, until }, limit, options)).map(blind)
+    },
+    checksums: async (ids, options) => (await entities.checksums(ids, options)).map(blind),
+  }
+}
+
+function flawedCatalog({ catalog, contents }: ReferenceShard, flaw: Flaw | undefined): CatalogTable {
+  if (flaw !== 'catalogs change whatever they are') return catalog
+  return {
+    ...catalog,
+    change: (next, from, options) => catalog.change(next, contents()?.epoch ?? from, options),
+  }
+}
+
+function flawedPending({ pending }: ReferenceShard, flaw: Flaw | undefined): PendingTable {
+  return flaw === 'pending rows are not copied' ? { ...pending, add: async () => {} } : pending
+}
+
+/** Answer of a flawed write, which then does not wait for the disk: an upsert that changed nothing, or a copy. */
 export const UNCHANGED = Symbol('unchanged')
 
 /** Answers of flawed takes that changed nothing. */

@@ -21,7 +21,7 @@ const moving = {
   writeOrder: 'index-first',
   deleteDelayMs: 0,
   maxSkewMs: 0,
-  clients: 'moves',
+  clients: 'rows',
   ids: entities(4),
 } as const
 
@@ -31,7 +31,7 @@ const unsafeLife = {
   writeOrder: 'index-first',
   onIndexFailure: 'fail',
   deleteDelayMs: 0,
-  clients: 'moves',
+  clients: 'rows',
   ids: ['0b0f323c-2209-7c02-ac20-03022d0d2d01', '1c0f323c-2209-7c02-ac20-03022d0d2d02'],
 } as const
 
@@ -64,6 +64,18 @@ const cached = {
   cacheMs: 1000,
   clients: 'everything',
   ids: entities(2),
+} as const
+
+/** Buckets of a few entities move to and fro. */
+const rehomed = {
+  writeOrder: 'index-first',
+  onIndexFailure: 'fail',
+  deleteDelayMs: 0,
+  maxSkewMs: 0,
+  clients: 'everything',
+  movers: 1,
+  moves: 4,
+  ids: Array.from({ length: 6 }, (_, n) => `${n}b0f323c-2209-7c02-ac20-03022d0d2d${n}1`),
 } as const
 
 /** Mistakes of a driver, a process or a database. The simulation must detect each of them. */
@@ -275,6 +287,43 @@ export const flaws = {
     from: 570,
     among: ['cacheFails'],
     life: { ...cached, cacheMs: 300, faults: { ...noFaults, cacheFails: 0.1 } },
+  },
+  /** A copy does not replace an earlier copy of its entity, or a leftover of an earlier move. */
+  'copies keep the row that is there': { life: rehomed },
+  /** A copy that arrives late replaces what the target has accepted since. */
+  'copies ignore the epoch': {
+    life: { ...rehomed, faults: { ...noFaults, late: 0.1, duplicate: 0.2, pause: 0.01 } },
+  },
+  /** Copies of other bodies are taken for those of their entities. */
+  'checksums are always equal': { life: rehomed },
+  /** The copy under the seal ends at the floor, so it has no write since. */
+  'last copies have an end': { life: rehomed },
+  /** A target confirms copies that a crash may undo. */
+  'copies without a flush': {
+    shownBy: 'serverCrash',
+    life: { ...rehomed, faults: { ...noFaults, diskHangs: 0.02, serverCrash: 0.005 } },
+  },
+  /** A delete of leftovers that arrives late takes entities that have come back. */
+  'deletes of leftovers ignore the epoch': {
+    life: { ...rehomed, faults: { ...noFaults, late: 0.1, duplicate: 0.2, pause: 0.01 } },
+  },
+  /** A change of a shard's own buckets replaces a change that came first. */
+  'catalogs change whatever they are': { life: { ...rehomed, faults: { ...noFaults, pause: 0.02 } } },
+  'pending rows are not copied': {
+    life: {
+      ...rehomed,
+      onIndexFailure: 'defer',
+      faults: { ...noFaults, errorBefore: 0.05, shardDown: 0.002 },
+    },
+  },
+  'index rows are not copied': { life: rehomed },
+  'claims are not copied': { life: { ...rehomed, clients: 'keys', names: 4 } },
+  /** A bucket leaves while processes rely on a look from before the announcement. */
+  'movers do not wait for readers': { life: { ...rehomed, faults: noFaults } },
+  /** A target begins by a change of the source that a crash may undo, and copies pass rows that it may bring back. */
+  'movers do not flush': {
+    shownBy: 'serverCrash',
+    life: { ...rehomed, faults: { ...noFaults, diskHangs: 0.02, serverCrash: 0.005 } },
   },
 } as const satisfies Record<string, FlawInfo>
 

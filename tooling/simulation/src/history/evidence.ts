@@ -1,5 +1,5 @@
 import type { Bag, Codec, EntityId } from '@looseleaf/core'
-import type { ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
+import type { Owners } from '../world/owners.ts'
 import type { Checker } from '../checks.ts'
 import { createStates, type State, type States } from './states.ts'
 
@@ -48,6 +48,8 @@ export interface HistoryOptions {
   promisesRows(operation: Operation): boolean
   /** True if rows may be pending, which a count does not report. */
   readonly mayDefer: boolean
+  /** True if buckets may move. */
+  readonly mayMove: boolean
   /** True if a failover may undo acknowledged writes. */
   readonly mayFailOver: boolean
 }
@@ -63,14 +65,15 @@ export interface Evidence extends Omit<HistoryOptions, 'checker'> {
   within(operation: Operation, bound: Bound): Operation
 }
 
-export function createEvidence(driver: ReferenceDriver, codec: Codec, options: HistoryOptions): Evidence {
-  const { checker, now, mayDefer, mayFailOver } = options
-  const states = createStates(driver, codec, now)
+export function createEvidence(owners: Owners, codec: Codec, options: HistoryOptions): Evidence {
+  const { checker, now, mayDefer, mayFailOver, mayMove } = options
+  const states = createStates(owners, codec, now)
   return {
     check: checker.check,
     now,
     mayDefer,
     mayFailOver,
+    mayMove,
     promisesRows: (operation) => options.promisesRows(operation),
     states,
     counts: { operations: 0, acknowledged: 0, failed: 0, unknown: 0, reads: 0, queries: 0 },

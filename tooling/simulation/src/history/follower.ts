@@ -1,7 +1,7 @@
-import { formatId, type EntityId } from '@looseleaf/core'
+import { formatId, isLooseleafError, type EntityId } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
-import type { ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import type { Checker } from '../checks.ts'
+import type { Owners } from '../world/owners.ts'
 
 /** A consumer program that follows the changes of the store. Its state and cursor outlive its processes. */
 export interface Follower {
@@ -17,34 +17,48 @@ export interface Follower {
   checkAll(): void
 }
 
-/** Milliseconds of virtual time. */
-const POLL_MS = 60
+export interface FollowerOptions {
+  readonly owners: Owners
+  readonly checker: Checker
+  /** Milliseconds of virtual time. */
+  readonly pollMs: number
+}
 
-export function createFollower(driver: ReferenceDriver, { check }: Checker): Follower {
+export function createFollower({ owners, checker: { check }, pollMs }: FollowerOptions): Follower {
   const handed = new Map<EntityId, number>()
   let cursor: string | undefined
   let hasFailedOver = false
 
   const stored = (): readonly (readonly [EntityId, number])[] =>
-    driver.shards.flatMap(({ entities }) =>
-      entities.rows.map(({ id, version }) => [formatId(id), version] as const),
-    )
+    owners.rows().map(({ id, version }) => [formatId(id), version] as const)
   const behind = (): readonly string[] =>
     hasFailedOver ? [] : stored().flatMap(([id, version]) => (handed.get(id) === version ? [] : id))
 
+  async function followFrom(store: DataStore, signal: AbortSignal): Promise<void> {
+    for await (const change of store.changes({ from: cursor ?? 'beginning', pollMs, signal })) {
+      const { id, version } = change
+      const known = handed.get(id) ?? 0
+      check(
+        'changes of an entity never go back to an older version',
+        !hasFailedOver && version < known && `${id} came at ${version} after ${known}`,
+      )
+      handed.set(id, version)
+      // Stored together with the state that it stands for.
+      cursor = change.cursor
+    }
+  }
+
   return {
     async follow(store, signal) {
-      const from = cursor ?? 'beginning'
-      for await (const change of store.changes({ from, pollMs: POLL_MS, signal })) {
-        const { id, version } = change
-        const known = handed.get(id) ?? 0
-        check(
-          'changes of an entity never go back to an older version',
-          !hasFailedOver && version < known && `${id} came at ${version} after ${known}`,
-        )
-        handed.set(id, version)
-        // Stored together with the state that it stands for.
-        cursor = change.cursor
+      while (!signal.aborted) {
+        try {
+          return await followFrom(store, signal)
+        } catch (error) {
+          if (!isLooseleafError(error, 'CHANGES_GONE')) throw error
+          // As the message tells: everything that no change confirms is dropped.
+          cursor = undefined
+          handed.clear()
+        }
       }
     },
     serverCrashed() {

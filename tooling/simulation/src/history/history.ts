@@ -1,5 +1,5 @@
 import type { Codec } from '@looseleaf/core'
-import type { ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
+import type { Owners } from '../world/owners.ts'
 import { createAcknowledgements, type Acknowledgements } from './acknowledgements.ts'
 import {
   createEvidence,
@@ -29,8 +29,8 @@ export interface History
   readonly counts: Counts
 }
 
-export function createHistory(driver: ReferenceDriver, codec: Codec, options: HistoryOptions): History {
-  const evidence = createEvidence(driver, codec, options)
+export function createHistory(owners: Owners, codec: Codec, options: HistoryOptions): History {
+  const evidence = createEvidence(owners, codec, options)
   const acknowledgements = createAcknowledgements(evidence)
   const { states, counts, within } = evidence
   const { failedOver, serverCrashed } = acknowledgements

@@ -1,5 +1,6 @@
-import { formatId, type Bag, type Codec, type EntityId } from '@looseleaf/core'
-import type { ReferenceDriver, ReferenceRow, ReferenceShard } from '@looseleaf-tooling/kit/reference-driver'
+import { formatId, parseId, type Bag, type Codec, type EntityId } from '@looseleaf/core'
+import type { ReferenceRow } from '@looseleaf-tooling/kit/reference-driver'
+import type { Owners } from '../world/owners.ts'
 
 /** A committed state of an entity; `bag` is null while the entity is deleted or absent. */
 export interface State {
@@ -40,7 +41,7 @@ export interface States {
 
 const NOTHING: State = { version: 0, bag: null, since: 0 }
 
-export function createStates(driver: ReferenceDriver, codec: Codec, now: () => number): States {
+export function createStates(owners: Owners, codec: Codec, now: () => number): States {
   const states = new Map<EntityId, State[]>()
   const committedBy = new Set<number>()
   /** Rows that were already read. */
@@ -64,15 +65,31 @@ export function createStates(driver: ReferenceDriver, codec: Codec, now: () => n
     moment = beginnings.push(now()) - 1
   }
 
-  function enterRows(shard: ReferenceShard): NewState[] {
+  function enterRows(): NewState[] {
     const fresh: NewState[] = []
-    for (const row of shard.entities.rows) {
+    for (const row of owners.rows()) {
       if (seen.has(row)) continue
       seen.add(row)
       const id = formatId(row.id)
-      if (of(id).at(-1)?.version !== row.version) fresh.push(enter(id, row))
+      const last = of(id).at(-1)
+      if (last?.version !== row.version || !isBody(last, row)) fresh.push(enter(id, row))
     }
     return fresh
+  }
+
+  /** Tells whether the row of another shard has the same body. */
+  function isBody({ bag }: State, { body }: ReferenceRow): boolean {
+    if (bag === null || body === null) return bag === body
+    return bag['by'] === codec.decode(body)['by']
+  }
+
+  /** Enters the states of entities that are gone. */
+  function enterGone(): NewState[] {
+    return [...states].flatMap(([id, all]) =>
+      all.at(-1)?.version === 0 || owners.current(parseId(id)) !== undefined
+        ? []
+        : [enter(id, { version: 0, body: null })],
+    )
   }
 
   return {
@@ -98,20 +115,16 @@ export function createStates(driver: ReferenceDriver, codec: Codec, now: () => n
     },
     observe() {
       beginMoment()
-      return driver.shards.flatMap(enterRows)
+      return [...enterRows(), ...enterGone()]
     },
     fallenBack() {
       beginMoment()
       seen = new WeakSet()
-      for (const shard of driver.shards) enterRows(shard)
-      const rows = driver.shards.flatMap(({ entities }) => entities.rows)
-      const versions = new Map(rows.map((row) => [formatId(row.id), row.version]))
-      for (const [id, all] of states) {
-        if (versions.has(id)) continue
-        versions.set(id, 0)
-        // The entity was inserted after the state to which its shard fell back.
-        if (all.at(-1)?.version !== 0) enter(id, { version: 0, body: null })
-      }
+      enterRows()
+      // Entities that were inserted after the state to which their shard fell back.
+      enterGone()
+      const versions = new Map(owners.rows().map((row) => [formatId(row.id), row.version]))
+      for (const id of states.keys()) if (!versions.has(id)) versions.set(id, 0)
       return versions
     },
   }

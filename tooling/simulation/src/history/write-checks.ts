@@ -27,7 +27,10 @@ export function createWriteChecks(
     observe() {
       for (const { id, version, bag, before } of states.observe()) {
         if (before > 0)
-          check('versions of an entity grow', before > version && `${id} went back to an earlier version`)
+          check(
+            'versions of an entity grow',
+            before >= version && `${id} went back from version ${before} to ${version}`,
+          )
         const by = Number(bag?.['by'] ?? 0)
         if (definitelyFailed.has(by))
           check('a failed write never takes place', `operation ${by} failed and took place`)

@@ -5,7 +5,7 @@ import type { Operation } from '../history/evidence.ts'
 import type { History } from '../history/history.ts'
 import { GROUPS, NAMES, RANKS, SEATS, TAGS } from '../world/indexes.ts'
 import { replicaReads } from './replica-reads.ts'
-import { cachedReads, searches, searchesForMoved } from './searches.ts'
+import { cachedReads, plainReads, searches, searchesForMoved } from './searches.ts'
 import type { Circumstances } from '../faults/circumstances.ts'
 
 export interface ClientOptions {
@@ -18,16 +18,15 @@ export interface ClientOptions {
   readonly clients: Circumstances['clients']
   readonly names: Circumstances['names']
   readonly cacheMs: Circumstances['cacheMs']
+  readonly movers: Circumstances['movers']
   /** Undefined if there are no replicas to read from. */
   readonly replicas: ReplicaClient | undefined
   readonly time: Time
-  /** Whether the client rests now and then, so that time passes without much work. */
-  readonly mayRest: boolean
+  /** Returns lengths of rests in milliseconds, of which the client takes one now and then, so that time passes without much work. */
+  rests(): readonly number[]
   /** Tells whether the client continues after this many operations. */
   mayGoOn(operations: number): boolean
 }
-
-const MAX_REST_MS = 200
 
 /** State of a client that reads from replicas. */
 export interface ReplicaClient {
@@ -42,7 +41,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
   const { random, clients } = options
   const acts = {
     everything: [writes, searches],
-    moves: [moves, searchesForMoved],
+    rows: [rowMoves, searchesForMoved],
     keys: [writesOfKeys, [...writesOfKeys, ...searches]],
   }[clients]
   for (let n = 0; options.mayGoOn(n); n++) {
@@ -53,13 +52,15 @@ export async function runClient(options: ClientOptions): Promise<void> {
     } catch (error) {
       reportError(options.history, operation, error)
     }
-    if (options.mayRest && random.chance(0.5)) await options.time.sleep(random.below(MAX_REST_MS))
+    const rests = options.rests()
+    if (rests.length > 0 && random.chance(0.5)) await options.time.sleep(random.below(random.pick(rests)))
   }
 }
 
-/** Chosen often if there are replicas or a cache. */
-function ofCopies({ random, replicas, cacheMs }: ClientOptions): readonly Act[] | undefined {
+/** Chosen often if entities are at several places. */
+function ofCopies({ random, replicas, cacheMs, movers }: ClientOptions): readonly Act[] | undefined {
   if (replicas !== undefined && random.chance(0.5)) return replicaReads
+  if (movers > 0 && random.chance(0.25)) return plainReads
   return cacheMs > 0 && random.chance(0.4) ? cachedReads : undefined
 }
 
@@ -189,4 +190,4 @@ const putMany: Act = async (options, operation) => {
 const writes: readonly Act[] = [put, put, putIfUnchanged, insert, insert, update, move, remove, putMany]
 const fights: readonly Act[] = [rename, rename, rename, rename, takeOne, takeOne, takeOne, takeOne]
 const writesOfKeys: readonly Act[] = [put, putIfUnchanged, insert, update, move, remove, putMany, ...fights]
-const moves: readonly Act[] = [put, move, move, move, move, move]
+const rowMoves: readonly Act[] = [put, move, move, move, move, move]

@@ -5,9 +5,11 @@ import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/kit/random'
 import { runAdministrator } from './administrator.ts'
 import { runClient, type ReplicaClient } from './client.ts'
-import { clientsStore, keepDraining, onlyDrains } from '../faults/flawed-process.ts'
+import { runMover, type MoveOutcome, type MoverTask } from './mover.ts'
+import { clientsStore, keepDraining, moversStore, onlyDrains } from '../faults/flawed-process.ts'
 import type { Flaw } from '../faults/flaws.ts'
 import type { Follower } from '../history/follower.ts'
+import type { Checker } from '../checks.ts'
 import type { History } from '../history/history.ts'
 import { createLife, type Life } from '../steps/life.ts'
 import type { Scheduler } from '../steps/scheduler.ts'
@@ -31,6 +33,9 @@ export interface ProcessesOptions {
   readonly random: Random
   readonly flaw: Flaw | undefined
   readonly history: History
+  readonly checker: Checker
+  /** Counts the outcomes of movers' calls. */
+  readonly moves: Record<MoveOutcome, number>
   /** Present in some lives. */
   readonly follower: Follower | undefined
   /** Runs the world until this work has ended. */
@@ -40,8 +45,10 @@ export interface ProcessesOptions {
 }
 
 const PROCESSES = 3
+const MAX_REST_MS = 200
+const MAX_RESTS_DURING_MOVES_MS = [50, 300, 2_000, 4_000]
 const CLIENTS = 2
-const OPERATIONS = { everything: 5, moves: 15, keys: 12 }
+const OPERATIONS = { everything: 5, rows: 15, keys: 12 }
 /** More operations, so that the lag of replicas gets known and the cache gets hits. */
 const OPERATIONS_WITH_COPIES = 30
 /** More operations, so that some are in flight when a repair ends. */
@@ -56,6 +63,10 @@ const CLEANER = {
   settleMs: 20,
   pollMs: 50,
 }
+/** For lives with moves, which take half a minute. */
+const SLOW_CLEANER = { ...CLEANER, intervalMs: 1_500, idleIntervalMs: 5_000, catalogMs: 3_000 }
+/** Operations of a client until the moves of its life are over. */
+const OPERATIONS_DURING_MOVES = { least: 8, most: 70 }
 /** Longer than writers wait for each other, so that they take over keys before a cleaner does. */
 const GRACE_OF_KEYS_MS = 1000
 /** Process that follows the changes, in lives with a follower. */
@@ -69,17 +80,44 @@ export function createProcesses(options: ProcessesOptions): Processes {
   const busy = new Set<Life>()
   const tokens: ReplicaClient['tokens'] = []
   let hasBegunWithout = false
+  /** Tasks of the movers. */
+  const tasks: (MoverTask | undefined)[] = []
 
   function start(number: number): void {
     const { maxSkewMs, happened } = world
     const skewMs = random.below(2 * maxSkewMs + 1) - maxSkewMs
-    const life = createLife(`${'ABC'[number]}${happened.crash}`, skewMs)
+    const life = createLife(`${'ABCMN'[number]}${happened.crash}`, skewMs)
     busy.add(life)
     // A dead process never answers, so callers must not wait for it.
     const death = Promise.withResolvers<void>()
     processes[number] = { life, die: death.resolve }
-    options.track(Promise.race([live(life, number), death.promise]))
+    const work = number < PROCESSES ? live(life, number) : moveBuckets(life, number)
+    options.track(Promise.race([work, death.promise]))
   }
+
+  /** Runs a mover on a store of its own. */
+  async function moveBuckets(life: Life, number: number): Promise<void> {
+    const task = (tasks[number] ??= { remaining: world.moves, last: undefined, isSealing: false })
+    const { store } = await open(life)
+    const time = scheduler.timeOf(life)
+    await runMover({
+      store,
+      moved: moversStore(store, flaw),
+      life,
+      time,
+      random,
+      world,
+      checker: options.checker,
+      task,
+      outcomes: options.moves,
+      note: (line) => scheduler.note(line),
+    })
+    busy.delete(life)
+    await store.close()
+  }
+
+  /** Returns the number of movers that have work. */
+  const moving = (): number => processes.slice(PROCESSES).filter(({ life }) => busy.has(life)).length
 
   /** Runs a store with its clients, and perhaps a cleaner and an administrator. */
   async function live(life: Life, number: number): Promise<void> {
@@ -89,7 +127,8 @@ export function createProcesses(options: ProcessesOptions): Processes {
     const isAdministered = number === 0 || (number === 1 && random.chance(0.3))
     const changes = isAdministered ? 1 + random.below(3) : 0
     const hasKeys = world.clients === 'keys'
-    const cleanerOptions = hasKeys ? { ...CLEANER, graceMs: GRACE_OF_KEYS_MS } : CLEANER
+    const usualCleaner = world.movers > 0 ? SLOW_CLEANER : CLEANER
+    const cleanerOptions = hasKeys ? { ...usualCleaner, graceMs: GRACE_OF_KEYS_MS } : usualCleaner
     cleaners[number] = isCleaned ? startTunedCleaner(cleaned, cleanerOptions) : undefined
     const clients = runClients(store, life, time).then(() => void busy.delete(life))
     const drains = onlyDrains(flaw) && keepDraining(cleaned, time, () => !busy.has(life))
@@ -100,14 +139,17 @@ export function createProcesses(options: ProcessesOptions): Processes {
     await following
     await store.settled()
     // Otherwise the store would keep polling its replicas.
-    if (world.replicasEach > 0) await store.close()
+    if (world.replicasEach + world.movers > 0) await store.close()
   }
 
   async function runClients(store: DataStore, { skewMs }: Life, time: Time): Promise<void> {
-    const { ids, clients, names, cacheMs, replicasEach } = world
+    const { ids, clients, names, cacheMs, movers, replicasEach } = world
     const usual = replicasEach + cacheMs > 0 ? OPERATIONS_WITH_COPIES : OPERATIONS[clients]
-    const mayGoOn = (operations: number): boolean =>
-      operations < (options.isRepaired() ? usual : OPERATIONS_UNTIL_REPAIRED)
+    const { least, most } = OPERATIONS_DURING_MOVES
+    const mayGoOn = (operations: number): boolean => {
+      if (movers > 0) return operations < (moving() > 0 ? most : least)
+      return operations < (options.isRepaired() ? usual : OPERATIONS_UNTIL_REPAIRED)
+    }
     const client = {
       store: clientsStore(store, flaw),
       random,
@@ -116,12 +158,17 @@ export function createProcesses(options: ProcessesOptions): Processes {
       clients,
       names,
       cacheMs,
+      movers,
       replicas: replicasEach === 0 ? undefined : { skewMs, tokens },
       time,
-      mayRest: replicasEach + cacheMs > 0,
+      rests: (): readonly number[] => {
+        if (movers === 0) return replicasEach + cacheMs > 0 ? [MAX_REST_MS] : []
+        return tasks.some((task) => task?.isSealing === true) ? [] : MAX_RESTS_DURING_MOVES_MS
+      },
       mayGoOn,
     }
-    await Promise.all(Array.from({ length: CLIENTS }, () => runClient(client)))
+    const count = movers > 0 ? 1 : CLIENTS
+    await Promise.all(Array.from({ length: count }, () => runClient(client)))
   }
 
   async function open(life: Life): Promise<Opened> {
@@ -140,7 +187,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
 
   return {
     startAll() {
-      for (let n = 0; n < PROCESSES; n++) start(n)
+      for (let n = 0; n < PROCESSES + world.movers; n++) start(n)
     },
     lives: () => processes.map(({ life }) => life),
     cleaners: () => cleaners,

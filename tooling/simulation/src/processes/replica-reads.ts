@@ -29,7 +29,7 @@ function ask({ store, random, history, replicas }: ClientOptions): Asked {
 }
 
 function questionOf({ random, clients }: ClientOptions): Question {
-  return clients === 'moves' ? anyQuestionForMoved(random) : anyQuestion(random)
+  return clients === 'rows' ? anyQuestionForMoved(random) : anyQuestion(random)
 }
 
 const get: Act = async (options, operation) => {

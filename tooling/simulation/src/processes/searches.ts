@@ -193,6 +193,8 @@ const allForMoved = allFor(anyQuestionForMoved)
 
 /** Reads for lives with a shared cache. */
 export const cachedReads: readonly Act[] = [get, get, getMany]
+/** Reads for lives with moves. */
+export const plainReads: readonly Act[] = [get]
 export const searches: readonly Act[] = [get, get, query, query, query, all, pages, count, scan]
 export const searchesForMoved: readonly Act[] = [
   queryForMoved,

@@ -1,5 +1,8 @@
 import { sweep, type Cleaner } from '@looseleaf/cleaner'
 import { drainPending } from '@looseleaf/cleaner/internal'
+import { formatId } from '@looseleaf/core'
+import { movesOf } from '@looseleaf/mover'
+import { tunedResumeMoves } from '@looseleaf/mover/internal'
 import type { DataStore } from '@looseleaf/store'
 import type { Follower } from '../history/follower.ts'
 import { createLife } from '../steps/life.ts'
@@ -20,6 +23,8 @@ export interface EndingOptions extends LookOptions {
   play<T>(work: Promise<T>): Promise<T>
 }
 
+/** A move that is open after this many calls counts as stuck. */
+const MAX_RESUMES = 5
 /** A follower that has not caught up after this many polls counts as stuck. */
 const MAX_POLLS = 200
 
@@ -35,6 +40,7 @@ export async function endWell(options: EndingOptions): Promise<void> {
   while (await options.step());
   // A shard takes over the catalog changes that it has lost from the other shards.
   const { store } = await play(world.open(createLife('sweeper'), true))
+  if (world.movers > 0) await play(endMoves(options, store))
   if (follower !== undefined) await play(catchUp(follower, store, scheduler))
   scheduler.leap(deleteDelayMs)
   await play(drainPending(store))
@@ -50,7 +56,7 @@ export async function endWell(options: EndingOptions): Promise<void> {
   if (writeOrder === 'entity-first')
     check('one sweep makes index tables exact if rows are written after their entities', ...inexact)
   if (clients === 'keys') check('after one sweep, an entity with each key holds its claim', ...keys.unheld())
-  if (options.hasFallenBack() || happened.serverCrash > 0) {
+  if (options.hasFallenBack() || happened.serverCrash > 0 || world.movers > 0) {
     const agree = promise.catalogsAgree()
     check('catalogs converge after a shard has lost changes of the catalog', !agree && 'catalogs differ')
   }
@@ -59,6 +65,27 @@ export async function endWell(options: EndingOptions): Promise<void> {
   const { added, removed, fenced } = await play(sweep(store, { graceMs: 0 }))
   check('a second sweep finds nothing to do', added + removed + fenced > 0 && 'there was something to do')
   await play(store.close())
+}
+
+/** Goes on with all moves until none is open. */
+async function endMoves({ checker, world }: EndingOptions, store: DataStore): Promise<void> {
+  const failures: string[] = []
+  for (let tries = 0; tries < MAX_RESUMES && (await movesOf(store)).length > 0; tries++)
+    await tunedResumeMoves(store, { pollMs: 1_000 }).catch((error: unknown) => failures.push(String(error)))
+  const open = await movesOf(store)
+  const { owners } = world
+  const stray = owners
+    .members()
+    .flatMap((shard, number) =>
+      shard.entities.rows
+        .filter(({ id }) => owners.ofId(id) !== shard)
+        .map(({ id }) => `${formatId(id)} is on shard ${number}, which is not its own`),
+    )
+  checker.check(
+    'moves end, and leave no entity on another shard than its own',
+    open.length > 0 && `move ${open[0]?.id} did not end: ${failures.join('; ')}`,
+    ...stray,
+  )
 }
 
 /** Polls until every committed change has arrived. */

@@ -4,6 +4,7 @@ import { createCommittedRows } from '../tables/committed-rows.ts'
 import { endWell } from './ending.ts'
 import { createFallbacks, type Fallbacks } from './fallbacks.ts'
 import type { Counts } from '../history/evidence.ts'
+import { noOutcomes, type MoveOutcome } from '../processes/mover.ts'
 import { faultKinds, onlyFaults, partNames, type FaultKind, type Part } from '../faults/faults.ts'
 import { flawInfo, type Flaw } from '../faults/flaws.ts'
 import { createFollower, type Follower } from '../history/follower.ts'
@@ -34,6 +35,8 @@ export interface SimulationResult {
   readonly steps: number
   /** How often each kind of fault happened. */
   readonly happened: Readonly<Record<FaultKind, number>>
+  /** How often each outcome of a mover's call occurred. */
+  readonly moves: Readonly<Record<MoveOutcome, number>>
   /** How often the tables were checked for missing rows. */
   readonly checks: number
   /** How often an operator has repaired failovers of whole shards, so that all promises held again. */
@@ -58,14 +61,15 @@ function isFollowed(seed: number, flaw: Flaw | undefined): boolean {
 }
 
 /**
- * Replicas are in every eighth life and a cache is in every twelfth; lives with a flaw of them always have
- * them.
+ * Replicas are in every eighth life, a cache is in every twelfth, and buckets move in every fifth; lives with a
+ * flaw of them always have them.
  */
 function partsOf(seed: number, flaw: Flaw | undefined): readonly Part[] {
   const life = flaw && flawInfo(flaw).life
   const has = {
     replicas: flaw === undefined ? seed % 8 === 1 : (life?.replicasEach ?? 0) > 0,
     cache: flaw === undefined ? seed % 12 === 5 : (life?.cacheMs ?? 0) > 0,
+    moves: flaw === undefined ? seed % 5 === 2 : (life?.movers ?? 0) > 0,
   }
   return partNames.filter((part) => has[part])
 }
@@ -88,6 +92,7 @@ export class Simulation {
   #changed = false
   #steps = 0
   readonly #checker = createChecker()
+  readonly #moves = { ...noOutcomes }
 
   constructor(seed: number, random: Random, { flaw, faults, clients, parts }: SimulationOptions) {
     this.#seed = seed
@@ -99,21 +104,24 @@ export class Simulation {
     const chosen = { ...chooseCircumstances(random, allowed, own, clients), ...info?.life }
     const circumstances = { ...chosen, faults: onlyFaults(chosen.faults, allowed) }
     this.#world = createWorld(circumstances, this.#scheduler, random, flaw)
-    const { driver, router, codec } = this.#world
-    this.#history = createHistory(driver, codec, {
+    const { codec, owners } = this.#world
+    this.#history = createHistory(owners, codec, {
       checker: this.#checker,
       now: () => this.#scheduler.now(),
       promisesRows: (operation) => this.#isPromised && this.#fallbacks.isSince(operation),
       mayDefer: this.#world.onIndexFailure === 'defer',
+      mayMove: this.#world.movers > 0,
       mayFailOver: this.#world.faults.failover > 0,
     })
-    const committed = createCommittedRows(driver, router, codec)
-    this.#follower = isFollowed(seed, flaw) ? createFollower(driver, this.#checker) : undefined
+    const committed = createCommittedRows(owners, codec)
+    this.#follower = isFollowed(seed, flaw)
+      ? createFollower({ owners, checker: this.#checker, pollMs: this.#world.movers > 0 ? 500 : 60 })
+      : undefined
     this.#beneath = {
       world: this.#world,
       checker: this.#checker,
-      promise: createPromiseCheck(driver, router, committed),
-      keys: createKeyCheck(driver, committed),
+      promise: createPromiseCheck(owners, committed),
+      keys: createKeyCheck(owners, committed),
     }
     const shared = {
       world: this.#world,
@@ -132,6 +140,8 @@ export class Simulation {
       ...shared,
       flaw,
       history: this.#history,
+      checker: this.#checker,
+      moves: this.#moves,
       follower: this.#follower,
       isRepaired: () => this.#fallbacks.isRepaired(),
     })
@@ -180,6 +190,7 @@ export class Simulation {
       steps: this.#steps,
       happened: this.#world.happened,
       checks: this.#beneath.promise.checks,
+      moves: this.#moves,
       repairs: this.#fallbacks.repairs(),
       counts: this.#history.counts,
       checked: this.#checker.counts,
@@ -190,6 +201,8 @@ export class Simulation {
 
   /** Compares the tables with the entities, at this instant. */
   #lookBeneath(): void {
+    const { movers, owners } = this.#world
+    if (movers > 0) this.#checker.check('a bucket has one owner at most', ...owners.doubled())
     if (!this.#fallbacks.isWhole()) return
     lookAtKeys(this.#beneath)
     if (!this.#isPromised) return
@@ -223,6 +236,7 @@ export class Simulation {
   #observe({ shard, writes }: Statement): void {
     if (!writes) return
     this.#changed = true
+    this.#world.owners.observe()
     this.#history.observe()
     const isKept = this.#world.deleteDelayMs > 0 || this.#world.replicasEach > 0
     if (this.#world.isCalm || !isKept) return

@@ -2,6 +2,7 @@ import type { FaultKind } from '../faults/faults.ts'
 import { noFaults } from '../faults/faults.ts'
 import { noCheckCounts, type BrokenCheck, type CheckCounts } from '../checks.ts'
 import type { Counts } from '../history/evidence.ts'
+import { noOutcomes, type MoveOutcome } from '../processes/mover.ts'
 import type { SimulationResult } from './simulation.ts'
 
 export interface Violation extends BrokenCheck {
@@ -19,6 +20,8 @@ export interface SimulationTotals extends Counts {
   readonly checked: CheckCounts
   /** How often each kind of fault happened. */
   readonly faults: Record<FaultKind, number>
+  /** How often each outcome of a mover's call occurred. */
+  readonly moves: Record<MoveOutcome, number>
   /** Number of lives by their circumstances. */
   readonly lives: {
     indexFirst: number
@@ -32,6 +35,10 @@ export interface SimulationTotals extends Counts {
     withReplicas: number
     /** Lives in which processes share a cache. */
     withSharedCache: number
+    /** Lives in which buckets move. */
+    withMoves: number
+    /** Part of `withMoves`: a shard has joined. */
+    joined: number
     /** Part of the lives with a delay: a whole shard fell back, which is beyond the promise. */
     beyondPromise: number
     /** Part of `beyondPromise`: an operator repaired the failover, so that all promises held again. */
@@ -53,6 +60,7 @@ export function noTotals(): SimulationTotals {
     queries: 0,
     checked: noCheckCounts(),
     faults: { ...noFaults },
+    moves: { ...noOutcomes },
     lives: {
       indexFirst: 0,
       entityFirst: 0,
@@ -62,6 +70,8 @@ export function noTotals(): SimulationTotals {
       withKeys: 0,
       withReplicas: 0,
       withSharedCache: 0,
+      withMoves: 0,
+      joined: 0,
       beyondPromise: 0,
       repaired: 0,
     },
@@ -70,8 +80,17 @@ export function noTotals(): SimulationTotals {
 }
 
 export function totalsOf(result: SimulationResult): SimulationTotals {
-  const { writeOrder, onIndexFailure, deleteDelayMs, maxSkewMs, failoverOf, clients, replicasEach, cacheMs } =
-    result.circumstances
+  const {
+    writeOrder,
+    onIndexFailure,
+    deleteDelayMs,
+    maxSkewMs,
+    failoverOf,
+    clients,
+    replicasEach,
+    cacheMs,
+    movers,
+  } = result.circumstances
   const { failover } = result.happened
   return {
     ...result.counts,
@@ -80,6 +99,7 @@ export function totalsOf(result: SimulationResult): SimulationTotals {
     checks: result.checks,
     checked: { ...result.checked },
     faults: { ...result.happened },
+    moves: { ...result.moves },
     lives: {
       indexFirst: Number(writeOrder === 'index-first'),
       entityFirst: Number(writeOrder === 'entity-first'),
@@ -89,6 +109,8 @@ export function totalsOf(result: SimulationResult): SimulationTotals {
       withKeys: Number(clients === 'keys'),
       withReplicas: Number(replicasEach > 0),
       withSharedCache: Number(cacheMs > 0),
+      withMoves: Number(movers > 0),
+      joined: Number(result.moves.joined > 0),
       beyondPromise: Number(failover > 0 && failoverOf === 'everything'),
       repaired: Number(result.repairs > 0),
     },
@@ -101,6 +123,7 @@ export function addTotals(totals: SimulationTotals, more: SimulationTotals): voi
   addNumbers(totals, more)
   addNumbers(totals.checked, more.checked)
   addNumbers(totals.faults, more.faults)
+  addNumbers(totals.moves, more.moves)
   addNumbers(totals.lives, more.lives)
   totals.violations = [...totals.violations, ...more.violations].toSorted((a, b) => a.seed - b.seed)
 }

@@ -2,7 +2,7 @@ import type { Random } from '@looseleaf-tooling/kit/random'
 import type { FaultKind } from '../faults/faults.ts'
 import { wake, type Life } from '../steps/life.ts'
 import type { Scheduler } from '../steps/scheduler.ts'
-import { SHARDS, type World } from '../world/world.ts'
+import type { World } from '../world/world.ts'
 
 /** Faults of the world as a whole. */
 export interface Weather {
@@ -53,13 +53,14 @@ interface Pause {
 
 export function createWeather(options: WeatherOptions): Weather {
   const { world, scheduler, random } = options
+  const shards = world.driver.shards.length
   let pauses: Pause[] = []
 
   const strikes = (kind: FaultKind): boolean => random.chance(world.faults[kind])
 
   function moveShards(): void {
     if (strikes('shardDown')) {
-      const shard = random.below(SHARDS)
+      const shard = random.below(shards)
       if (world.down.delete(shard)) return scheduler.note(`-- shard ${shard} is back`)
       world.down.add(shard)
       world.happened.shardDown++
@@ -69,7 +70,7 @@ export function createWeather(options: WeatherOptions): Weather {
 
   function failOver(): void {
     if (world.happened.failover >= MAX_FAILOVERS[world.failoverOf] || !strikes('failover')) return
-    const shard = random.below(SHARDS)
+    const shard = random.below(shards)
     const past = world.pasts[shard]
     // A replica that lags by the whole delay, by the fastest clock, is beyond the promise.
     const lagMs = world.deleteDelayMs - world.maxSkewMs - 1
@@ -90,7 +91,7 @@ export function createWeather(options: WeatherOptions): Weather {
       } else if (random.chance(DISK_ADVANCES)) disk.advance()
     }
     if (!strikes('diskHangs')) return
-    const shard = random.below(SHARDS)
+    const shard = random.below(shards)
     if (world.disks[shard]?.hangs !== false) return
     world.happened.diskHangs++
     scheduler.note(`-- the disk of shard ${shard} hangs`)
@@ -101,7 +102,7 @@ export function createWeather(options: WeatherOptions): Weather {
     if (world.happened.serverCrash >= MAX_SERVER_CRASHES || !strikes('serverCrash')) return
     const hanging = world.disks.findIndex(({ hangs }) => hangs)
     // A crash undoes more while a disk hangs.
-    const shard = hanging !== -1 && random.chance(0.8) ? hanging : random.below(SHARDS)
+    const shard = hanging !== -1 && random.chance(0.8) ? hanging : random.below(shards)
     const gone = world.disks[shard]?.crash() ?? 0
     world.happened.serverCrash++
     scheduler.note(`-- the server of shard ${shard} crashes and has lost its last ${gone} changes`)

@@ -1,18 +1,21 @@
-import type { Codec, Router } from '@looseleaf/core'
+import type { Codec } from '@looseleaf/core'
 import type { CatalogEntry, Key } from '@looseleaf/core/internal'
 import {
   deriveEntryRows,
   keyIdentity,
   mergeCatalogs,
-  placementOfRouter,
   shardOfRow,
+  shardsOfRow,
   tableSpec,
+  type Placement,
 } from '@looseleaf/index-engine/internal'
-import type { ReferenceDriver, ReferenceIndex } from '@looseleaf-tooling/kit/reference-driver'
+import type { ReferenceIndex } from '@looseleaf-tooling/kit/reference-driver'
 import { isOf } from '../world/indexes.ts'
+import type { Owners } from '../world/owners.ts'
 
 export interface PlacedRow {
-  readonly shard: number
+  /** Shards that must have it: one, or two while some processes read the source of a move and others its target. */
+  readonly shards: readonly number[]
   readonly key: Key
   /** See `keyIdentity`. */
   readonly identity: string
@@ -32,40 +35,39 @@ export interface CommittedRows {
   forget(): void
 }
 
-export function createCommittedRows(driver: ReferenceDriver, router: Router, codec: Codec): CommittedRows {
-  const placement = placementOfRouter(router)
+export function createCommittedRows(owners: Owners, codec: Codec): CommittedRows {
   /** Cached per table of an entry, because bodies never change. */
-  const derived = new WeakMap<Uint8Array, Map<string, readonly PlacedRow[]>>()
+  const derived = new WeakMap<Uint8Array, Map<string, { placement: Placement; rows: readonly PlacedRow[] }>>()
   let merged: { epochs: string; entries: readonly CatalogEntry[] } = { epochs: '', entries: [] }
 
   function rowsOf(entry: CatalogEntry, id: Uint8Array, body: Uint8Array): readonly PlacedRow[] {
-    const byTable = derived.get(body) ?? new Map<string, readonly PlacedRow[]>()
+    const placement = owners.placement()
+    const byTable =
+      derived.get(body) ?? new Map<string, { placement: Placement; rows: readonly PlacedRow[] }>()
     derived.set(body, byTable)
-    let rows = byTable.get(entry.table)
-    if (rows === undefined) {
-      const bag = codec.decode(body)
-      const keys = isOf(entry.on, bag) ? deriveEntryRows(entry, bag).keys : []
-      rows = keys.map((key) => ({
-        key,
-        shard: shardOfRow(entry, placement, key, id),
-        identity: keyIdentity(key),
-      }))
-      byTable.set(entry.table, rows)
-    }
+    const known = byTable.get(entry.table)
+    if (known?.placement === placement) return known.rows
+    const bag = codec.decode(body)
+    const keys = isOf(entry.on, bag) ? deriveEntryRows(entry, bag).keys : []
+    const rows = keys.map((key) => ({
+      key,
+      shards: readingShards(entry, placement, key, id),
+      identity: keyIdentity(key),
+    }))
+    byTable.set(entry.table, { placement, rows })
     return rows
   }
 
   function tablesOf(entry: CatalogEntry): readonly ReferenceIndex[] {
     const spec = tableSpec(entry)
-    return driver.shards.map((shard) => shard.index(spec))
+    return owners.members().map((shard) => shard.index(spec))
   }
 
   return {
     entries() {
-      const catalogs = driver.shards.map((shard) => shard.contents())
-      const known = catalogs.filter((catalog) => catalog !== undefined)
+      const known = owners.catalogs()
+      if (known.length === 0) return []
       const epochs = known.map(({ epoch }) => epoch).join()
-      if (known.length < catalogs.length) return []
       if (merged.epochs !== epochs) merged = { epochs, entries: mergeCatalogs(known).indexes }
       return merged.entries
     },
@@ -73,16 +75,28 @@ export function createCommittedRows(driver: ReferenceDriver, router: Router, cod
     tablesOf,
     each(entry, visit) {
       const tables = tablesOf(entry)
-      for (const { entities } of driver.shards) {
-        for (const { id, body } of entities.rows) {
-          if (body === null) continue
-          for (const row of rowsOf(entry, id, body)) {
-            const table = tables[row.shard] as ReferenceIndex
-            visit(row, id, table.versionOf(row.key, id) !== undefined)
-          }
-        }
+      for (const { id, body } of owners.rows()) {
+        if (body === null) continue
+        for (const row of rowsOf(entry, id, body))
+          visit(
+            row,
+            id,
+            row.shards.every((shard) => tables[shard]?.versionOf(row.key, id) !== undefined),
+          )
       }
     },
     forget: () => void (merged = { epochs: '', entries: [] }),
   }
+}
+
+/** While a move is in the phase `target`, some processes may still read rows at its source. */
+function readingShards(
+  entry: CatalogEntry,
+  placement: Placement,
+  key: Key,
+  id: Uint8Array,
+): readonly number[] {
+  const read = shardOfRow(entry, placement, key, id)
+  const written = shardsOfRow(entry, placement, key, id)
+  return written.at(-1) === read ? written : [read]
 }

@@ -1,9 +1,9 @@
 import { formatId } from '@looseleaf/core'
 import type { CatalogEntry } from '@looseleaf/core/internal'
 import { isClaimsOf, isInUse } from '@looseleaf/index-engine/internal'
-import type { ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import type { CommittedRows } from './committed-rows.ts'
 import { byName, bySeat } from '../world/indexes.ts'
+import type { Owners } from '../world/owners.ts'
 
 /** Checks the keys of unique indexes and their claims. */
 export interface KeyCheck {
@@ -40,7 +40,7 @@ export interface WrongKeys {
   readonly unheld: readonly string[]
 }
 
-export function createKeyCheck(driver: ReferenceDriver, committed: CommittedRows): KeyCheck {
+export function createKeyCheck(owners: Owners, committed: CommittedRows): KeyCheck {
   /** Per table: entities with keys that they did not have to claim. */
   const unbound = new Map<string, { isBuilding: boolean; names: Set<string> }>()
 
@@ -49,11 +49,11 @@ export function createKeyCheck(driver: ReferenceDriver, committed: CommittedRows
 
   /** Writers on a shard that does not know the claims may commit without any. */
   const isKnownToAll = ({ table }: CatalogEntry): boolean =>
-    driver.shards.every((shard) =>
-      shard
-        .contents()
-        ?.indexes.some((entry) => entry.table === table && ['building', 'ready'].includes(entry.state)),
-    )
+    owners
+      .catalogs()
+      .every(({ indexes }) =>
+        indexes.some((entry) => entry.table === table && ['building', 'ready'].includes(entry.state)),
+      )
 
   interface Named {
     readonly name: string

@@ -1,8 +1,8 @@
-import { formatId, type Router } from '@looseleaf/core'
+import { formatId } from '@looseleaf/core'
 import type { CatalogEntry } from '@looseleaf/core/internal'
-import { keyIdentity } from '@looseleaf/index-engine/internal'
-import type { ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
-import type { CommittedRows, PlacedRow } from './committed-rows.ts'
+import { contentsEpochOf, keyIdentity } from '@looseleaf/index-engine/internal'
+import type { Owners } from '../world/owners.ts'
+import type { CommittedRows } from './committed-rows.ts'
 
 /** Compares the tables of the databases with the committed entities, at this instant. */
 export interface PromiseCheck {
@@ -26,23 +26,19 @@ export interface PromiseCheck {
   readonly checks: number
 }
 
-export function createPromiseCheck(
-  driver: ReferenceDriver,
-  router: Router,
-  committed: CommittedRows,
-): PromiseCheck {
+export function createPromiseCheck(owners: Owners, committed: CommittedRows): PromiseCheck {
   const { entries, rowsOf } = committed
   let checks = 0
   const definitions = new Map<string, string>()
 
-  const say = (entry: CatalogEntry, id: Uint8Array, { shard, identity }: Omit<PlacedRow, 'key'>): string =>
-    `${entry.table} on ${shard}: ${formatId(id)} ${identity}`
+  const say = (entry: CatalogEntry, id: Uint8Array, identity: string, shards: readonly number[]): string =>
+    `${entry.table} on ${shards.join(' or ')}: ${formatId(id)} ${identity}`
 
   /** Returns the missing rows of committed entities. */
   function lacking(entry: CatalogEntry, isPending: (id: Uint8Array) => boolean): string[] {
     const found: string[] = []
     committed.each(entry, (row, id, isThere) => {
-      if (!isThere && !isPending(id)) found.push(say(entry, id, row))
+      if (!isThere && !isPending(id)) found.push(say(entry, id, row.identity, row.shards))
     })
     return found
   }
@@ -53,11 +49,11 @@ export function createPromiseCheck(
       table.rows
         .map(({ entityId, key }) => ({ entityId, shard, identity: keyIdentity(key) }))
         .filter(({ entityId, identity }) => {
-          const body = driver.shards[router.shardOfId(entityId)]?.entities.current(entityId)?.body
+          const body = owners.current(entityId)?.body
           const rows = body ? rowsOf(entry, entityId, body) : []
-          return !rows.some((row) => row.shard === shard && row.identity === identity)
+          return !rows.some((row) => row.shards.includes(shard) && row.identity === identity)
         })
-        .map((row) => say(entry, row.entityId, row)),
+        .map((row) => say(entry, row.entityId, row.identity, [row.shard])),
     )
   }
 
@@ -78,15 +74,16 @@ export function createPromiseCheck(
       committed.forget()
     },
     catalogsAgree() {
-      const catalogs = driver.shards.map((shard) => shard.contents())
-      const contents = catalogs.map((catalog) => JSON.stringify([catalog?.epoch, catalog?.indexes]))
+      const contents = owners
+        .catalogs()
+        .map((catalog) => JSON.stringify([contentsEpochOf(catalog), catalog.indexes, catalog.layout]))
       return new Set(contents).size === 1
     },
     missing() {
       checks++
       return entries()
         .filter(({ state, unique }) => state === 'ready' && !unique)
-        .flatMap((entry) => lacking(entry, (id) => isPendingIn(driver, entry.table, id)))
+        .flatMap((entry) => lacking(entry, (id) => isPending(owners, entry.table, id)))
     },
     inexact() {
       const kept = entries().filter(({ state }) => state === 'ready' || state === 'building')
@@ -96,7 +93,8 @@ export function createPromiseCheck(
           .filter(({ state }) => state === 'retiring')
           .map(({ table }) => table),
       )
-      const pending = driver.shards
+      const pending = owners
+        .members()
         .flatMap((shard) => shard.pending.rows)
         .filter(({ table }) => !leaving.has(table))
       return [
@@ -111,8 +109,8 @@ export function createPromiseCheck(
   }
 }
 
-function isPendingIn(driver: ReferenceDriver, table: string, id: Uint8Array): boolean {
-  return driver.shards.some((shard) =>
-    shard.pending.rows.some((row) => row.table === table && Buffer.compare(row.entityId, id) === 0),
-  )
+function isPending(owners: Owners, table: string, id: Uint8Array): boolean {
+  return owners
+    .ofId(id)
+    .pending.rows.some((row) => row.table === table && Buffer.compare(row.entityId, id) === 0)
 }

@@ -1,13 +1,13 @@
 import type { Bag } from '@looseleaf/core'
 import type { IndexDefinition } from '@looseleaf/index-engine'
 import { deriveRows, placementOfRouter, shardOfRow } from '@looseleaf/index-engine/internal'
-import { bucketRouter } from '@looseleaf/router'
 import { byGroup, byTag } from '@looseleaf-tooling/simulation/by-tag-and-group'
 import { expect, it } from 'vitest'
 import { byPair, byRank, GROUPS, RANKS, TAGS } from './indexes.ts'
+import { smallRouter } from './small-router.ts'
 import { SHARDS } from './world.ts'
 
-const placement = placementOfRouter(bucketRouter({ shards: SHARDS }))
+const placement = placementOfRouter(smallRouter(SHARDS))
 
 /** Returns the shards of these entities' rows, in order. */
 function shardsOf(index: unknown, bags: readonly Bag[]): number[] {

@@ -1,7 +1,6 @@
 import type { CleanerStore } from '@looseleaf/cleaner/internal'
 import { msgpackZlibCodec } from '@looseleaf/codec'
-import type { Codec, Randomness, Router } from '@looseleaf/core'
-import { bucketRouter } from '@looseleaf/router'
+import { LooseleafError, type Codec, type Randomness, type Router } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { byGroup, byTag } from '@looseleaf-tooling/simulation/by-tag-and-group'
@@ -13,6 +12,8 @@ import { failingOver, withFlaw } from '../faults/flawed-driver.ts'
 import { cleanersContext, writersDriver, writersTime } from '../faults/flawed-process.ts'
 import type { Flaw } from '../faults/flaws.ts'
 import { byName, byPair, byRank } from './indexes.ts'
+import { createOwners, type Owners } from './owners.ts'
+import { smallRouter } from './small-router.ts'
 import type { Life } from '../steps/life.ts'
 import { createReplicas, type Replicas } from '../servers/replicas.ts'
 import type { Scheduler } from '../steps/scheduler.ts'
@@ -20,6 +21,7 @@ import { createShardPast, type ShardPast } from '../servers/shard-past.ts'
 import { createSimulatedCache, type SimulatedCache } from '../servers/shared-cache.ts'
 import { simulatedDriver, type Network } from '../servers/simulated-driver.ts'
 
+/** Shards of the store at its beginning. */
 export const SHARDS = 2
 
 /** The databases, and the network between them and the processes. */
@@ -29,7 +31,9 @@ export interface World extends Circumstances {
   readonly cache: SimulatedCache | undefined
   /** Past states of the shards that may fail over or have replicas. */
   readonly pasts: readonly ShardPast[]
+  /** The databases: the shards, and in lives with moves one that may join. */
   readonly driver: ReferenceDriver
+  readonly owners: Owners
   readonly router: Router
   readonly codec: Codec
   /** The disks of the shards' servers. */
@@ -57,12 +61,21 @@ export function createWorld(
   flaw: Flaw | undefined,
 ): World {
   const now = (): number => Math.floor(scheduler.now() * 1000)
-  const driver = createReferenceDriver({ shards: SHARDS, now })
-  const router = bucketRouter({ shards: SHARDS })
+  const driver = createReferenceDriver({ shards: circumstances.movers > 0 ? SHARDS + 1 : SHARDS, now })
+  const router = smallRouter(SHARDS)
   // A separate random generator, so that the number of names does not influence later choices.
   const chance: Randomness = { next: random.next, uuid: createRandom(0).uuid }
   const codec = msgpackZlibCodec()
-  const flawed = { ...driver, shards: driver.shards.map((shard) => withFlaw(shard, flaw)) }
+  const databases = driver.shards.map((shard) => withFlaw(shard, flaw))
+  const flawed = {
+    ...driver,
+    shards: databases.slice(0, SHARDS),
+    shardAt(address: string | object) {
+      const found = databases.find(({ name }) => name === address)
+      if (found !== undefined) return found
+      throw new LooseleafError('BAD_OPTION', 'No database has this address.')
+    },
+  }
   const happened = { ...noFaults }
   const down = new Set<number>()
   const pasts = driver.shards.map((shard) => createShardPast(failingOver(shard, flaw)))
@@ -81,6 +94,7 @@ export function createWorld(
   const world: World = {
     ...circumstances,
     driver,
+    owners: createOwners(driver, router, SHARDS),
     router,
     codec,
     replicas,
@@ -112,7 +126,12 @@ export function createWorld(
       const time = scheduler.timeOf(life)
       return {
         store,
-        cleaned: { context: cleanersContext({ ...store.context, driver: connected, time }, flaw) },
+        cleaned: {
+          context: cleanersContext(
+            { ...store.context, driver: circumstances.movers > 0 ? store.context.driver : connected, time },
+            flaw,
+          ),
+        },
       }
     },
   }
