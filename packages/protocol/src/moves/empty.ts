@@ -20,8 +20,7 @@ export interface AwaitedConsumers {
 
 /**
  * Deletes the entities, pending rows, index rows and claims of a move at its source, after `endMove`. The source's record says so first.
- * Resolves with undefined, and stops, once the source may have some of the buckets again: then they are not to be deleted. Deletes nothing
- * while consumers have to read the rows, and resolves with their names. Repeatable.
+ * Leaves buckets alone that the source may have again by now; resolves with undefined if these are all. Deletes nothing while consumers have to read the rows, and resolves with their names. Repeatable.
  *
  * Every delete carries the epoch of the source by which the buckets were somewhere else:
  * 1. A mover is suspended before it sends a delete.
@@ -31,7 +30,7 @@ export interface AwaitedConsumers {
 export async function emptySource(work: MoveWork): Promise<Emptied | AwaitedConsumers | undefined> {
   const { context, move, signal } = work
   let own = await loadOwn(context, move.from, { signal })
-  if (isForeign(work, own) && !isEmptied(work, own)) {
+  if (foreignBuckets(work, own) !== '' && !isEmptied(work, own)) {
     const behind = await consumersBehind(work)
     if (behind.length > 0) return { awaits: behind }
     // A follower that begins at this floor or later finds all of the entities on the target, which has begun.
@@ -43,7 +42,7 @@ export async function emptySource(work: MoveWork): Promise<Emptied | AwaitedCons
     own = await changeOwn(
       context,
       move.from,
-      (source) => (isForeign(work, source) ? emptied(work, source, floor) : undefined),
+      (source) => (foreignBuckets(work, source) === '' ? undefined : emptied(work, source, floor)),
       { signal },
     )
   } else {
@@ -80,7 +79,7 @@ export async function consumersBehind(
 }
 
 /**
- * Deletes everything of the move's buckets on a shard, as long as it has no use for them; resolves with undefined once it may have one. Each
+ * Deletes everything on a shard of the move's buckets for which it has no use; resolves with undefined if it may have one for all of them. Each
  * change of the shard's catalog, such as by another move, ends the deletes under its last epoch, and the rest goes on under the new one.
  */
 export async function discardAll(
@@ -88,23 +87,24 @@ export async function discardAll(
   number: number,
   known: OwnBuckets,
 ): Promise<Emptied | undefined> {
-  const { context, move, signal } = work
-  for (let own = known; isForeign(work, own);) {
+  const { context, signal } = work
+  for (let own = known; ;) {
+    const buckets = foreignBuckets(work, own)
+    if (buckets === '') return undefined
     const { epoch } = own.catalog
     try {
-      const { entities } = await discardAt(work, number, move.buckets, epoch)
-      return { entities, rows: await discardRowsAt(work, number, move.buckets, epoch) }
+      const { entities } = await discardAt(work, number, buckets, epoch)
+      return { entities, rows: await discardRowsAt(work, number, buckets, epoch) }
     } catch (error) {
       if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
       // The change of another process may not be on disk.
       own = await changeOwn(context, number, () => undefined, { signal })
     }
   }
-  return undefined
 }
 
-/** Tells whether a shard has no use for the rows of the move's buckets: it does not own them, and no announced move has them. */
-function isForeign({ move }: MoveWork, { catalog, serves }: OwnBuckets): boolean {
+/** Returns the move's buckets for which a shard has no use: it does not own them, and no announced move has them. */
+function foreignBuckets({ move }: MoveWork, { catalog, serves }: OwnBuckets): string {
   const { layout, shardNumber } = catalog
   const used = unionOfRanges(
     serves.owns,
@@ -112,7 +112,7 @@ function isForeign({ move }: MoveWork, { catalog, serves }: OwnBuckets): boolean
     ...(ofOthers(serves.coming, move.id) ?? []).map(({ buckets }) => buckets),
     ...(layout?.moves ?? []).map(({ buckets }) => buckets),
   )
-  return withoutRanges(move.buckets, used) === move.buckets
+  return withoutRanges(move.buckets, used)
 }
 
 /** Tells whether the source's record says that its rows are being deleted. */

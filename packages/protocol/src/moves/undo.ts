@@ -57,7 +57,7 @@ function requireKept({ move }: MoveWork, { serves }: OwnBuckets): void {
   if (ofMove(serves.away, move.id).length > 0) throw handedOver(move)
 }
 
-/** Deletes the copies at the target, unless a later move brings the buckets there. The record of the attempt stays until they are deleted. */
+/** Deletes the copies at the target, except those of buckets that a later move brings there. The record of the attempt stays until they are deleted. */
 async function discardCopies(work: MoveWork): Promise<Emptied> {
   const { context, move, signal } = work
   const target = await loadOwn(context, move.to, { signal })
