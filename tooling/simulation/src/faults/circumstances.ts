@@ -33,6 +33,8 @@ export interface Circumstances {
   readonly cacheMs: number
   /** Moves of buckets and other actions of each mover. */
   readonly moves: number
+  /** Whether a third shard may join. */
+  readonly mayJoin: boolean
   /** Number of movers; 0 if nothing moves. */
   readonly movers: number
 }
@@ -81,6 +83,7 @@ export function chooseCircumstances(
     replicasEach: parts.has('replicas') ? 1 + random.below(2) : 0,
     cacheMs: parts.has('cache') ? random.pick(CACHES_MS) : 0,
     moves: parts.has('moves') ? 1 + random.below(MOST_MOVES) : 0,
+    mayJoin: parts.has('moves') && random.chance(0.5),
     movers: parts.has('moves') ? 1 + random.below(MOST_MOVERS) : 0,
   }
 }

@@ -75,6 +75,7 @@ const rehomed = {
   clients: 'everything',
   movers: 1,
   moves: 4,
+  mayJoin: false,
   ids: Array.from({ length: 6 }, (_, n) => `${n}b0f323c-2209-7c02-ac20-03022d0d2d${n}1`),
 } as const
 

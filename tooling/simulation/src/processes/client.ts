@@ -1,4 +1,4 @@
-import { isLooseleafError, metaOf, type Bag, type EntityId, type Time } from '@looseleaf/core'
+import { isLooseleafError, metaOf, type Bag, type EntityId } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/kit/random'
 import type { Operation } from '../history/evidence.ts'
@@ -21,9 +21,8 @@ export interface ClientOptions {
   readonly movers: Circumstances['movers']
   /** Undefined if there are no replicas to read from. */
   readonly replicas: ReplicaClient | undefined
-  readonly time: Time
-  /** Returns lengths of rests in milliseconds, of which the client takes one now and then, so that time passes without much work. */
-  rests(): readonly number[]
+  /** Waits now and then, so that time passes without much work. */
+  rest(): Promise<void>
   /** Tells whether the client continues after this many operations. */
   mayGoOn(operations: number): boolean
 }
@@ -52,8 +51,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
     } catch (error) {
       reportError(options.history, operation, error)
     }
-    const rests = options.rests()
-    if (rests.length > 0 && random.chance(0.5)) await options.time.sleep(random.below(random.pick(rests)))
+    await options.rest()
   }
 }
 

@@ -25,8 +25,8 @@ export const noOutcomes: Readonly<Record<MoveOutcome, number>> = {
 export interface MoverTask {
   /** Actions that are yet to begin. */
   remaining: number
-  /** True while buckets are handed over. */
-  isSealing: boolean
+  /** Whether the last call was refused for good. */
+  isImpossible: boolean
   /** Buckets that came last, which often move back at once. */
   last: PlannedMove | undefined
 }
@@ -48,6 +48,8 @@ export interface MoverOptions {
   readonly checker: Checker
   readonly task: MoverTask
   readonly outcomes: Record<MoveOutcome, number>
+  /** Called when the first buckets of a move are about to be handed over. */
+  onHandingOver(): void
   /** Adds a line to the log. */
   readonly note: (line: string) => void
 }
@@ -111,7 +113,7 @@ async function move(options: MoverOptions, plan: PlannedMove): Promise<void> {
     const report = await attempt(options, () => tunedMoveBuckets(moved, plan, tuned(options)))
     if (report !== undefined) ended(options, report)
     if (report?.state === 'done') task.last = plan
-    if (report !== undefined || random.chance(0.1)) return
+    if (report !== undefined || task.isImpossible || random.chance(0.1)) return
     await time.sleep(random.below(MAX_PAUSE_MS))
   }
 }
@@ -136,13 +138,17 @@ function ended({ outcomes, life, note }: MoverOptions, { id, state }: MoveReport
   if (state === 'done' || state === 'undone') outcomes[state]++
 }
 
-function tuned({ random, task, time }: MoverOptions): Tuned<MoveOptions> {
+function tuned({ random, task, time, world, onHandingOver }: MoverOptions): Tuned<MoveOptions> {
   const interrupted = new AbortController()
   if (random.chance(0.1))
     void time.sleep(random.below(random.pick(INTERRUPTED_AFTER_MS))).then(() => interrupted.abort())
   return {
     signal: interrupted.signal,
-    onProgress: ({ step }) => void (task.isSealing = step === 'sealing'),
+    onProgress({ step }) {
+      if (step !== 'sealing') return void world.handingOver.delete(task)
+      if (!world.handingOver.has(task)) onHandingOver()
+      world.handingOver.add(task)
+    },
     leaseMs: random.pick(LEASES_MS),
     checkpointMs: random.pick([0, 0, 1_000]),
     pollMs: 500,
@@ -154,11 +160,11 @@ function tuned({ random, task, time }: MoverOptions): Tuned<MoveOptions> {
 
 /** Makes a call that may be refused, or fail in bad weather. Copies that differ are a fault: no other program writes to the shards. */
 async function attempt<T>(
-  { life, checker, outcomes, note, task }: MoverOptions,
+  { life, checker, outcomes, note, task, world }: MoverOptions,
   call: () => Promise<T>,
 ): Promise<T | undefined> {
   try {
-    return await call().finally(() => (task.isSealing = false))
+    return await call().finally(() => world.handingOver.delete(task))
   } catch (error) {
     if (!isLooseleafError(error) || !life.alive) throw error
     checker.check(
@@ -166,6 +172,7 @@ async function attempt<T>(
       error.message.includes('copies differ') && error.message,
     )
     note(`-- ${life.name}: ${error.code}: ${error.message}`)
+    task.isImpossible = error.code === 'BAD_OPTION'
     outcomes[error.code === 'ABORTED' ? 'interrupted' : 'refused']++
     return undefined
   }

@@ -1,6 +1,6 @@
 import type { Cleaner } from '@looseleaf/cleaner'
 import { startTunedCleaner } from '@looseleaf/cleaner/internal'
-import { isLooseleafError, type Time } from '@looseleaf/core'
+import { isLooseleafError } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/kit/random'
 import { runAdministrator } from './administrator.ts'
@@ -11,7 +11,7 @@ import type { Flaw } from '../faults/flaws.ts'
 import type { Follower } from '../history/follower.ts'
 import type { Checker } from '../checks.ts'
 import type { History } from '../history/history.ts'
-import { createLife, type Life } from '../steps/life.ts'
+import { createLife, reach, type Life } from '../steps/life.ts'
 import type { Scheduler } from '../steps/scheduler.ts'
 import type { Opened, World } from '../world/world.ts'
 
@@ -46,7 +46,7 @@ export interface ProcessesOptions {
 
 const PROCESSES = 3
 const MAX_REST_MS = 200
-const MAX_RESTS_DURING_MOVES_MS = [50, 300, 2_000, 4_000]
+const RESTS_DURING_MOVES_MS = [50, 300, 2_000, 4_000]
 const CLIENTS = 2
 const OPERATIONS = { everything: 5, rows: 15, keys: 12 }
 /** More operations, so that the lag of replicas gets known and the cache gets hits. */
@@ -78,6 +78,8 @@ export function createProcesses(options: ProcessesOptions): Processes {
   const cleaners: (Cleaner | undefined)[] = []
   /** Processes whose clients are still working. */
   const busy = new Set<Life>()
+  /** Ends the rests of clients. */
+  const resting = new Set<() => void>()
   const tokens: ReplicaClient['tokens'] = []
   let hasBegunWithout = false
   /** Tasks of the movers. */
@@ -97,7 +99,11 @@ export function createProcesses(options: ProcessesOptions): Processes {
 
   /** Runs a mover on a store of its own. */
   async function moveBuckets(life: Life, number: number): Promise<void> {
-    const task = (tasks[number] ??= { remaining: world.moves, last: undefined, isSealing: false })
+    const task = (tasks[number] ??= {
+      remaining: world.moves,
+      last: undefined,
+      isImpossible: false,
+    })
     const { store } = await open(life)
     const time = scheduler.timeOf(life)
     await runMover({
@@ -110,6 +116,9 @@ export function createProcesses(options: ProcessesOptions): Processes {
       checker: options.checker,
       task,
       outcomes: options.moves,
+      onHandingOver: () => {
+        for (const end of [...resting]) end()
+      },
       note: (line) => scheduler.note(line),
     })
     busy.delete(life)
@@ -124,13 +133,15 @@ export function createProcesses(options: ProcessesOptions): Processes {
     const { store, cleaned } = await open(life)
     const isCleaned = !onlyDrains(flaw) && (number === 0 || random.chance(0.4))
     const time = scheduler.timeOf(life)
-    const isAdministered = number === 0 || (number === 1 && random.chance(0.3))
+    // No move begins while an index is being filled, so most lives with moves have no administrator.
+    const isAdministered =
+      world.movers > 0 ? random.chance(0.1) : number === 0 || (number === 1 && random.chance(0.3))
     const changes = isAdministered ? 1 + random.below(3) : 0
     const hasKeys = world.clients === 'keys'
     const usualCleaner = world.movers > 0 ? SLOW_CLEANER : CLEANER
     const cleanerOptions = hasKeys ? { ...usualCleaner, graceMs: GRACE_OF_KEYS_MS } : usualCleaner
     cleaners[number] = isCleaned ? startTunedCleaner(cleaned, cleanerOptions) : undefined
-    const clients = runClients(store, life, time).then(() => void busy.delete(life))
+    const clients = runClients(store, life).then(() => void busy.delete(life))
     const drains = onlyDrains(flaw) && keepDraining(cleaned, time, () => !busy.has(life))
     const ended = new AbortController()
     const following = number === FOLLOWING ? follower?.follow(store, ended.signal) : undefined
@@ -142,7 +153,23 @@ export function createProcesses(options: ProcessesOptions): Processes {
     if (world.replicasEach + world.movers > 0) await store.close()
   }
 
-  async function runClients(store: DataStore, { skewMs }: Life, time: Time): Promise<void> {
+  /** Lets a client wait now and then: until its time is over, or until buckets are handed over. */
+  async function rest(life: Life): Promise<void> {
+    const { cacheMs, movers, replicasEach } = world
+    if (movers + cacheMs + replicasEach === 0 || world.isHandingOver() || random.chance(0.5)) return
+    const ms = random.below(movers > 0 ? random.pick(RESTS_DURING_MOVES_MS) : MAX_REST_MS)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const end = (): void => {
+      resting.delete(end)
+      reach(life, resolve)
+    }
+    resting.add(end)
+    void scheduler.timeOf(life).sleep(ms).then(end)
+    await promise
+  }
+
+  async function runClients(store: DataStore, life: Life): Promise<void> {
+    const { skewMs } = life
     const { ids, clients, names, cacheMs, movers, replicasEach } = world
     const usual = replicasEach + cacheMs > 0 ? OPERATIONS_WITH_COPIES : OPERATIONS[clients]
     const { least, most } = OPERATIONS_DURING_MOVES
@@ -160,11 +187,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
       cacheMs,
       movers,
       replicas: replicasEach === 0 ? undefined : { skewMs, tokens },
-      time,
-      rests: (): readonly number[] => {
-        if (movers === 0) return replicasEach + cacheMs > 0 ? [MAX_REST_MS] : []
-        return tasks.some((task) => task?.isSealing === true) ? [] : MAX_RESTS_DURING_MOVES_MS
-      },
+      rest: () => rest(life),
       mayGoOn,
     }
     const count = movers > 0 ? 1 : CLIENTS
@@ -196,6 +219,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
       life.alive = false
       busy.delete(life)
       processes[number]?.die()
+      world.handingOver.delete(tasks[number] ?? life)
       start(number)
     },
     busy: () => busy.size,

@@ -44,6 +44,8 @@ export async function endWell(options: EndingOptions): Promise<void> {
   if (follower !== undefined) await play(catchUp(follower, store, scheduler))
   scheduler.leap(deleteDelayMs)
   await play(drainPending(store))
+  // The end of a move changes the catalogs of its shards, and a drain by an earlier catalog leaves its rows to the next one.
+  if (world.movers > 0) await play(drainPending(store))
   let swept = await play(sweep(store, { graceMs: 0 }))
   if (deleteDelayMs > 0) {
     // The sweep has fenced attempts of crashed processes. A failover may undo a fence, so the rows of the

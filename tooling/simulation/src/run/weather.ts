@@ -26,9 +26,9 @@ export interface WeatherOptions {
 }
 
 /** Upper bound, because a process that keeps crashing would never finish its work. */
-const MAX_CRASHES = 5
+const MAX_CRASHES = { usual: 5, duringMoves: 10 }
 const MAX_FAILOVERS = { entities: 5, everything: 2 }
-const MAX_SERVER_CRASHES = 6
+const MAX_SERVER_CRASHES = { usual: 6, duringMoves: 15 }
 /**
  * Probability per step that a hanging disk continues, after a short or a long while; and that it writes a
  * part.
@@ -43,6 +43,9 @@ const PAUSE_STEPS = [15, 60, 250, 1500]
  */
 const LEAPS = [0, 0, 60, 300, 1500, 4000, 61_000]
 
+/** The factor by which faults are more frequent while buckets are handed over, which takes few steps. */
+const WHILE_HANDING_OVER = 6
+
 interface Pause {
   readonly life: Life
   remainingSteps: number
@@ -54,9 +57,11 @@ interface Pause {
 export function createWeather(options: WeatherOptions): Weather {
   const { world, scheduler, random } = options
   const shards = world.driver.shards.length
+  const length = world.movers > 0 ? 'duringMoves' : 'usual'
   let pauses: Pause[] = []
 
-  const strikes = (kind: FaultKind): boolean => random.chance(world.faults[kind])
+  const strikes = (kind: FaultKind): boolean =>
+    random.chance(world.faults[kind] * (world.isHandingOver() ? WHILE_HANDING_OVER : 1))
 
   function moveShards(): void {
     if (strikes('shardDown')) {
@@ -99,7 +104,7 @@ export function createWeather(options: WeatherOptions): Weather {
   }
 
   function crashServer(): void {
-    if (world.happened.serverCrash >= MAX_SERVER_CRASHES || !strikes('serverCrash')) return
+    if (world.happened.serverCrash >= MAX_SERVER_CRASHES[length] || !strikes('serverCrash')) return
     const hanging = world.disks.findIndex(({ hangs }) => hangs)
     // A crash undoes more while a disk hangs.
     const shard = hanging !== -1 && random.chance(0.8) ? hanging : random.below(shards)
@@ -111,7 +116,7 @@ export function createWeather(options: WeatherOptions): Weather {
   }
 
   function crash(): void {
-    if (world.happened.crash >= MAX_CRASHES || !strikes('crash')) return
+    if (world.happened.crash >= MAX_CRASHES[length] || !strikes('crash')) return
     const life = random.pick(options.lives())
     if (!life.alive) return
     world.happened.crash++

@@ -95,7 +95,7 @@ export function createPromiseCheck(owners: Owners, committed: CommittedRows): Pr
       )
       const pending = owners
         .members()
-        .flatMap((shard) => shard.pending.rows)
+        .flatMap((shard, number) => shard.pending.rows.map((row) => ({ ...row, number })))
         .filter(({ table }) => !leaving.has(table))
       return [
         ...kept
@@ -103,7 +103,7 @@ export function createPromiseCheck(owners: Owners, committed: CommittedRows): Pr
           .flatMap((entry) => lacking(entry, () => false))
           .map((row) => `missing ${row}`),
         ...kept.flatMap((entry) => dangling(entry)).map((row) => `dangling ${row}`),
-        ...pending.map(({ table, entityId }) => `still pending ${table}: ${formatId(entityId)}`),
+        ...pending.map(({ table, entityId, number }) => `still pending ${table} on ${number}: ${formatId(entityId)}`),
       ]
     },
   }

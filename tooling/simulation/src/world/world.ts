@@ -42,6 +42,10 @@ export interface World extends Circumstances {
   readonly down: Set<number>
   /** How often each kind of fault happened. */
   readonly happened: Record<FaultKind, number>
+  /** The movers that are handing buckets over. */
+  readonly handingOver: Set<object>
+  /** Tells whether any mover is. */
+  isHandingOver(): boolean
   /** True in calm weather, in which no fault happens. */
   isCalm: boolean
   /** Opens a store for a process, together with the context of its cleaner. */
@@ -61,7 +65,7 @@ export function createWorld(
   flaw: Flaw | undefined,
 ): World {
   const now = (): number => Math.floor(scheduler.now() * 1000)
-  const driver = createReferenceDriver({ shards: circumstances.movers > 0 ? SHARDS + 1 : SHARDS, now })
+  const driver = createReferenceDriver({ shards: circumstances.mayJoin ? SHARDS + 1 : SHARDS, now })
   const router = smallRouter(SHARDS)
   // A separate random generator, so that the number of names does not influence later choices.
   const chance: Randomness = { next: random.next, uuid: createRandom(0).uuid }
@@ -103,6 +107,8 @@ export function createWorld(
     disks,
     down,
     happened,
+    handingOver: new Set(),
+    isHandingOver: () => world.handingOver.size > 0,
     isCalm: true,
     async open(life, migrate = false) {
       const connected = simulatedDriver(flawed, life, network)
