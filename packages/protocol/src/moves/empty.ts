@@ -20,7 +20,8 @@ export interface AwaitedConsumers {
 
 /**
  * Deletes the entities, pending rows, index rows and claims of a move at its source, after `endMove`. The source's record says so first.
- * Leaves buckets alone that the source may have again by now; resolves with undefined if these are all. Deletes nothing while consumers have to read the rows, and resolves with their names. Repeatable.
+ * Leaves buckets alone that the source may have again by now; resolves with undefined if these are all. Deletes nothing while consumers
+ * have to read the rows, and resolves with their names. Repeatable.
  *
  * Every delete carries the epoch of the source by which the buckets were somewhere else:
  * 1. A mover is suspended before it sends a delete.

@@ -86,7 +86,7 @@ function flawedEntities(shard: ReferenceShard, flaw: Flaw | undefined): EntityTa
 function flawedCopies(
   { entities, contents }: ReferenceShard,
   flaw: Flaw | undefined,
-): Pick<EntityTable, 'receive' | 'discard' | 'pageOfChecksums' | 'checksums'> {
+): Pick<EntityTable, 'receive' | 'pageOfChecksums' | 'checksums'> {
   const present = (epoch: number): number => contents()?.epoch ?? epoch
   const isBlind = flaw === 'checksums are always equal'
   const blind = <Row extends EntityChecksum | undefined>(row: Row): Row =>
@@ -98,15 +98,7 @@ function flawedCopies(
       const copies = rows.filter((row) => !isKept(row)).map((row) => (isBlind ? { ...row, body: null } : row))
       const epoch = flaw === 'copies ignore the epoch' ? present(options.epoch) : options.epoch
       await entities.receive(copies, { ...options, epoch })
-      return flaw === 'copies without a flush' ? (UNCHANGED as unknown as undefined) : undefined
     },
-    discard: (ids, options) =>
-      entities.discard(
-        ids,
-        flaw === 'deletes of leftovers ignore the epoch'
-          ? { ...options, epoch: present(options.epoch) }
-          : options,
-      ),
     async pageOfChecksums(range, limit, options) {
       const isCut = flaw === 'last copies have an end' && range.until === undefined
       const until = isCut ? entities.floorNow : range.until
@@ -128,7 +120,7 @@ function flawedPending({ pending }: ReferenceShard, flaw: Flaw | undefined): Pen
   return flaw === 'pending rows are not copied' ? { ...pending, add: async () => {} } : pending
 }
 
-/** Answer of a flawed write, which then does not wait for the disk: an upsert that changed nothing, or a copy. */
+/** Answer of a flawed upsert that changed nothing, which then does not wait for the disk. */
 export const UNCHANGED = Symbol('unchanged')
 
 /** Answers of flawed takes that changed nothing. */

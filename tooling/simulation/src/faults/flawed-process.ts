@@ -59,8 +59,6 @@ export function cleanersContext(context: EngineContext, flaw: Flaw | undefined):
 export function moversStore({ context }: MoverStore, flaw: Flaw | undefined): MoverStore {
   const { driver, time } = context
   switch (flaw) {
-    case 'movers do not flush':
-      return { context: { ...context, driver: withoutFlush(driver) } }
     case 'movers do not wait for readers':
       return { context: { ...context, time: impatientTime(time) } }
     case 'index rows are not copied':

@@ -293,23 +293,18 @@ export const flaws = {
   'copies keep the row that is there': { life: rehomed },
   /** A copy that arrives late replaces what the target has accepted since. */
   'copies ignore the epoch': {
-    life: { ...rehomed, faults: { ...noFaults, late: 0.1, duplicate: 0.2, pause: 0.01 } },
+    from: 30,
+    life: { ...rehomed, faults: { ...noFaults, duplicate: 0.2 } },
   },
   /** Copies of other bodies are taken for those of their entities. */
   'checksums are always equal': { life: rehomed },
   /** The copy under the seal ends at the floor, so it has no write since. */
   'last copies have an end': { life: rehomed },
-  /** A target confirms copies that a crash may undo. */
-  'copies without a flush': {
-    shownBy: 'serverCrash',
-    life: { ...rehomed, faults: { ...noFaults, diskHangs: 0.02, serverCrash: 0.005 } },
-  },
-  /** A delete of leftovers that arrives late takes entities that have come back. */
-  'deletes of leftovers ignore the epoch': {
-    life: { ...rehomed, faults: { ...noFaults, late: 0.1, duplicate: 0.2, pause: 0.01 } },
-  },
   /** A change of a shard's own buckets replaces a change that came first. */
-  'catalogs change whatever they are': { life: { ...rehomed, faults: { ...noFaults, pause: 0.02 } } },
+  'catalogs change whatever they are': {
+    from: 40,
+    life: { ...rehomed, faults: { ...noFaults, pause: 0.02 } },
+  },
   'pending rows are not copied': {
     life: {
       ...rehomed,
@@ -321,11 +316,6 @@ export const flaws = {
   'claims are not copied': { life: { ...rehomed, clients: 'keys', names: 4 } },
   /** A bucket leaves while processes rely on a look from before the announcement. */
   'movers do not wait for readers': { life: { ...rehomed, faults: noFaults } },
-  /** A target begins by a change of the source that a crash may undo, and copies pass rows that it may bring back. */
-  'movers do not flush': {
-    shownBy: 'serverCrash',
-    life: { ...rehomed, faults: { ...noFaults, diskHangs: 0.02, serverCrash: 0.005 } },
-  },
 } as const satisfies Record<string, FlawInfo>
 
 export type Flaw = keyof typeof flaws

@@ -74,8 +74,6 @@ const saysUnchanged: Readonly<Record<string, (answer: unknown) => boolean>> = {
   remove: (removed) => removed === 0,
   purge: (purged) => purged === 0,
   discard: (discarded) => discarded === 0,
-  // Copies wait for the disk, unless flawed.
-  receive: (answer) => answer === UNCHANGED,
   // A take that changes nothing waits for earlier changes, unless flawed.
   take: (answer) => unchangedTakes.has(answer as object),
   swap: (swapped) => swapped === false,

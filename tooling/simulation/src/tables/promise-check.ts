@@ -103,7 +103,9 @@ export function createPromiseCheck(owners: Owners, committed: CommittedRows): Pr
           .flatMap((entry) => lacking(entry, () => false))
           .map((row) => `missing ${row}`),
         ...kept.flatMap((entry) => dangling(entry)).map((row) => `dangling ${row}`),
-        ...pending.map(({ table, entityId, number }) => `still pending ${table} on ${number}: ${formatId(entityId)}`),
+        ...pending.map(
+          ({ table, entityId, number }) => `still pending ${table} on ${number}: ${formatId(entityId)}`,
+        ),
       ]
     },
   }
