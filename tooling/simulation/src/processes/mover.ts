@@ -21,7 +21,7 @@ export const noOutcomes: Readonly<Record<MoveOutcome, number>> = {
   interrupted: 0,
 }
 
-/** What an operator wants of one mover. It outlives the mover's processes. */
+/** Work of one mover. It outlives the processes of the mover. */
 export interface MoverTask {
   /** Actions that are yet to begin. */
   remaining: number

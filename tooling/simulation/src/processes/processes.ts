@@ -117,7 +117,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
       task,
       outcomes: options.moves,
       onHandingOver: () => {
-        for (const end of [...resting]) end()
+        for (const end of resting) end()
       },
       note: (line) => scheduler.note(line),
     })

@@ -83,7 +83,7 @@ export function createPromiseCheck(owners: Owners, committed: CommittedRows): Pr
       checks++
       return entries()
         .filter(({ state, unique }) => state === 'ready' && !unique)
-        .flatMap((entry) => lacking(entry, (id) => isPending(owners, entry.table, id)))
+        .flatMap((entry) => lacking(entry, (id) => isPendingAtOwner(owners, entry.table, id)))
     },
     inexact() {
       const kept = entries().filter(({ state }) => state === 'ready' || state === 'building')
@@ -111,7 +111,7 @@ export function createPromiseCheck(owners: Owners, committed: CommittedRows): Pr
   }
 }
 
-function isPending(owners: Owners, table: string, id: Uint8Array): boolean {
+function isPendingAtOwner(owners: Owners, table: string, id: Uint8Array): boolean {
   return owners
     .ofId(id)
     .pending.rows.some((row) => row.table === table && Buffer.compare(row.entityId, id) === 0)
