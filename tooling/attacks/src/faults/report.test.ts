@@ -193,6 +193,7 @@ test('the page shows a simulation with its seeds, faults and violations', () => 
         queries: 14_950,
         faults: { ...noFaults, crash: 70, shardDown: 30 },
         lives: { ...noTotals().lives, indexFirst: 1_500, entityFirst: 500 },
+        moves: noTotals().moves,
         checked: noTotals().checked,
         violations: [
           { seed: 7, check: 'a read returns a state that the entity had during the read', what: 'missing' },
