@@ -25,8 +25,12 @@ export async function printPlan(
   request: MoveRequest,
 ): Promise<ExitCode> {
   output.note('Counting entities and index rows …')
-  const { problems: found, ...rest } = await (await openStore()).shards.plan(request, { signal })
-  const plan = { ...rest, problems: found.map(inCommandWords) }
+  const { problems: found, warnings, ...rest } = await (await openStore()).shards.plan(request, { signal })
+  const plan = {
+    ...rest,
+    problems: found.map(inCommandWords),
+    warnings: warnings.map(inCommandWords),
+  }
   output.result(plan, () => planText(output, shards, plan))
   return plan.problems.length === 0 ? exitCodes.ok : exitCodes.found
 }

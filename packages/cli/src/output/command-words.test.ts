@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest'
+import { inCommandWords } from './command-words.ts'
+
+test.each([
+  ['Finish that move first: call resumeMoves.', 'Finish that move first: run looseleaf shard repair.'],
+  ['Call shards.repair to copy everything again.', 'Run looseleaf shard repair to copy everything again.'],
+  ['Finish it with shards.repair, then move.', 'Finish it with looseleaf shard repair, then move.'],
+  ['shards.moves lists the others.', 'looseleaf shard status lists the others.'],
+  ['Call shards.stopDraining first.', 'Run looseleaf shard stop-draining first.'],
+  ['Allow it with { scatter: true }.', 'Allow it with --scatter.'],
+  ['The shards.moved of another program stay.', 'The shards.moved of another program stay.'],
+])('the message %j names commands', (message, expected) => {
+  expect(inCommandWords(message)).toBe(expected)
+})
