@@ -106,7 +106,7 @@ test('a move ends with the deletion on the source, once every consumer has handl
   expect(await movesOf(mover)).toMatchObject([{ state: 'emptying', heldUpBy: report.heldUpBy }])
   await expect(moveBuckets(mover, { from: 1, to: 0, buckets: '7' })).rejects.toMatchObject({
     code: 'CONFLICT',
-    message: expect.stringContaining('call resumeMoves'),
+    message: expect.stringContaining('call shards.repair'),
   })
   await dropConsumer(store, 'search')
   expect(await movesOf(mover)).toMatchObject([{ state: 'emptying', heldUpBy: 'no process works on it' }])
