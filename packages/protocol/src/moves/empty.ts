@@ -59,7 +59,7 @@ export async function emptySource(work: MoveWork): Promise<Emptied | AwaitedCons
  */
 export async function consumersBehind(
   { context, move, signal }: Pick<MoveWork, 'context' | 'move' | 'signal'>,
-  floor = Infinity,
+  floor: number = Infinity,
 ): Promise<readonly string[]> {
   const [{ serves }, { registries, failure }] = await Promise.all([
     loadOwn(context, move.from, { signal }),
