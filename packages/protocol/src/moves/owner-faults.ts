@@ -54,15 +54,23 @@ export async function ownerFaults(
   })
 }
 
-function faultsIn({ router }: EngineContext, catalogs: readonly ShardCatalog[]): readonly Found[] {
+/** The catalogs of the shards, by number; undefined for one that has none any more. */
+type Catalogs = readonly (ShardCatalog | undefined)[]
+
+function faultsIn({ router }: EngineContext, catalogs: Catalogs): readonly Found[] {
   const count = bucketsOf(router)?.shards.length
   const layout = latestLayout(catalogs)
   // A store without moves has the owners of its layout.
-  if (count === undefined || layout === undefined || catalogs.every(({ serves }) => serves === undefined))
+  if (
+    count === undefined ||
+    layout === undefined ||
+    catalogs.every((catalog) => catalog?.serves === undefined)
+  )
     return []
   const owners = Array.from({ length: count }, (): number[] => [])
   const departures = new Map<number, AwayBuckets & { readonly from: number }>()
-  for (const [number, { serves }] of catalogs.entries()) {
+  for (const [number, catalog] of catalogs.entries()) {
+    const serves = catalog?.serves
     for (const bucket of bucketsIn(serves?.owns ?? layout.shards[number]?.buckets ?? ''))
       owners[bucket]?.push(number)
     for (const away of serves?.away ?? [])
@@ -84,7 +92,7 @@ function faultsIn({ router }: EngineContext, catalogs: readonly ShardCatalog[]):
 
 /** The shard with the latest arrival is used by all processes; the others went back to a state from before they gave the buckets up. */
 function twoOwners(
-  catalogs: readonly ShardCatalog[],
+  catalogs: Catalogs,
   shards: readonly number[],
   bucket: number,
 ): (buckets: string) => string {

@@ -49,7 +49,7 @@ export async function repairShards(context: EngineContext, options: MoveOptions)
     const problems: string[] = []
     const catalogs = await copyCatalogs(context, answers, call)
     const joined = await finishJoins(context, answers, problems, call)
-    const begun = await beginTargets(context, call)
+    const begun = await beginTargets(context, answers, call)
     const moves = await finishMoves(context, taken, problems)
     return { catalogs, joined, begun, moves, problems }
   })
@@ -60,10 +60,10 @@ async function copyCatalogs(
   { catalogs }: ShardAnswers,
   options: CallOptions,
 ): Promise<readonly number[]> {
-  const epochs = catalogs.map((each) => (each === undefined ? 0 : contentsEpochOf(each)))
-  const latest = Math.max(...epochs)
+  const epochs = catalogs.map((each) => each && contentsEpochOf(each))
+  const latest = Math.max(...epochs.map((epoch = 0) => epoch))
   catalog.adopt(await propagateCatalog(driver, options))
-  return epochs.flatMap((epoch, number) => (epoch < latest ? [number] : []))
+  return epochs.flatMap((epoch = latest, number) => (epoch < latest ? [number] : []))
 }
 
 async function finishJoins(
@@ -86,9 +86,14 @@ async function finishJoins(
   return joined
 }
 
-async function beginTargets(context: EngineContext, options: CallOptions): Promise<readonly number[]> {
+async function beginTargets(
+  context: EngineContext,
+  { catalogs }: ShardAnswers,
+  options: CallOptions,
+): Promise<readonly number[]> {
   const begun: number[] = []
-  for (const number of context.driver.shards.keys()) {
+  for (const [number, catalog] of catalogs.entries()) {
+    if (catalog === undefined) continue
     const before = await loadOwn(context, number, options)
     if (before.serves.coming === undefined) continue
     await beginTarget(context, number, options)
