@@ -47,7 +47,10 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
     expect(await stopped).toMatchObject({
       code: 130,
       stdout: '',
-      stderr: `Move ${id} is copying, and its progress is saved. Go on: looseleaf shard repair. Go back: looseleaf shard undo ${id}.\nStopped.\n`,
+      // Lines of progress may come before.
+      stderr: expect.stringMatching(
+        `Move ${id} is copying, and its progress is saved\\. Go on: looseleaf shard repair\\. Go back: looseleaf shard undo ${id}\\.\nStopped\\.\n$`,
+      ),
     })
     const { code, stdout } = await run(MOVE)
     expect(code).toBe(0)
