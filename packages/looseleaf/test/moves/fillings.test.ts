@@ -8,7 +8,7 @@ import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
-import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { isLong } from '@looseleaf-tooling/vitest/long'
 import { expect, test } from 'vitest'
 import { dyingDriver } from '../../../cleaner/test/broken-driver.ts'
@@ -35,10 +35,14 @@ const moving = { groups: 2, checkpointMs: 0, leaseMs: 1 }
 const filling = { pageSize: 6, checkpointMs: 0, pollMs: 1, settleMs: 1, leaseMs: 1 }
 const COUNT = 24
 
+/** The time of all processes: a mover waits until the looks of the others are too old. */
+let time: LeapingTime
+
 /** Returns the shards of a store whose entities were written before it has any index. */
 async function shardsWithoutIndexes(): Promise<Driver> {
+  time = leapingTime()
   const driver = await memoryShards(2).connect()
-  const store = await DataStore.open({ shards: keepOpen(driver), migrate: true, time: leapingTime() })
+  const store = await DataStore.open({ shards: keepOpen(driver), migrate: true, time })
   await fill(store, COUNT)
   await store.close()
   return driver
@@ -51,7 +55,7 @@ async function openWatched(driver: Driver, before: (calls: number) => Promise<un
   const watched = faultyDriver(driver, () => ({
     before: async () => void (isOpen && (await before(++calls))),
   }))
-  const store = await openStore(watched, leapingTime())
+  const store = await openStore(watched, time)
   isOpen = true
   return store
 }
@@ -60,11 +64,11 @@ async function openWatched(driver: Driver, before: (calls: number) => Promise<un
 function openUnaware(driver: Driver, before: (calls: number) => Promise<unknown>): Promise<DataStore> {
   let calls = 0
   const watched = faultyDriver(driver, () => ({ before: async () => void (await before(++calls)) }))
-  return DataStore.open({ shards: keepOpen(watched), queryTimeMs: 5_000, time: leapingTime() })
+  return DataStore.open({ shards: keepOpen(watched), queryTimeMs: 5_000, time })
 }
 
 async function move(driver: Driver, plan: typeof there): Promise<void> {
-  const mover = await openStore(driver, leapingTime())
+  const mover = await openStore(driver, time)
   expect(await tunedMoveBuckets(mover, plan, moving)).toMatchObject({ state: 'done' })
 }
 
@@ -83,7 +87,7 @@ function* callsUntil(isOver: () => boolean, first: number, step: number): Genera
 
 test('a filling reads buckets that were always on the other shard when it read a shard', async () => {
   const driver = await shardsWithoutIndexes()
-  const mover = await openStore(driver, leapingTime())
+  const mover = await openStore(driver, time)
   const moves: number[] = []
   /** The shard of the buckets. */
   let owner = 0
@@ -96,7 +100,7 @@ test('a filling reads buckets that were always on the other shard when it read a
       await tunedMoveBuckets(mover, shard === 0 ? there : back, moving)
     },
   }))
-  const filler = await openStore(watched, leapingTime())
+  const filler = await openStore(watched, time)
   isOpen = true
   const cleaned = await tunedCleanIndex(filler, undefined, { ...filling, shardsAtOnce: 1 })
   expect(cleaned).toMatchObject({ complete: true })
@@ -147,7 +151,7 @@ test('indexes that are added and filled before any call of a mover are complete 
     const mover = await openUnaware(driver, async (calls) => {
       if (calls !== at) return
       isOver = false
-      const filler = await openStore(driver, leapingTime())
+      const filler = await openStore(driver, time)
       expect(await tunedCleanIndex(filler, undefined, filling)).toMatchObject({ complete: true })
     })
     expect(await tunedMoveBuckets(mover, there, moving)).toMatchObject({ state: 'done' })
@@ -163,7 +167,7 @@ test('an index is filled although its filler and a mover die, at whatever call',
     isOver = true
     const die = async (work: (store: DataStore) => Promise<unknown>, withEffect: boolean): Promise<void> => {
       const dying = dyingDriver(driver, { withEffect })
-      const store = await openStore(dying.driver, leapingTime())
+      const store = await openStore(dying.driver, time)
       dying.dieAfter(at)
       try {
         await work(store)
@@ -175,7 +179,7 @@ test('an index is filled although its filler and a mover die, at whatever call',
     await die((store) => tunedCleanIndex(store, undefined, filling), true)
     await die((store) => tunedMoveBuckets(store, there, moving), false)
     await die((store) => tunedCleanIndex(store, undefined, filling), false)
-    const other = await openStore(driver, leapingTime())
+    const other = await openStore(driver, time)
     await tunedResumeMoves(other, moving)
     expect(await tunedCleanIndex(other, undefined, filling)).toMatchObject({ complete: true })
     await expectFilled(driver)
@@ -187,6 +191,7 @@ test.each([
   ['reads the entities', 1],
   ['checks them', 2],
 ])('an index is filled although a shard joins and takes buckets while the filler %s', async (_, reading) => {
+  time = leapingTime()
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-fillings-'))
   try {
     const shards = sqliteShards({ folder, shards: 2, durability: 'normal' })
@@ -198,7 +203,7 @@ test.each([
         shards: given,
         migrate: true,
         queryTimeMs: 5_000,
-        time: leapingTime(),
+        time,
         onWarning: () => {},
         ...options,
       })
@@ -239,13 +244,13 @@ test('an index is filled while a move is undone', async () => {
   ] as const) {
     const driver = await shardsWithoutIndexes()
     const dying = dyingDriver(driver, { withEffect: true })
-    const mover = await DataStore.open({ shards: keepOpen(dying.driver), time: leapingTime() })
+    const mover = await DataStore.open({ shards: keepOpen(dying.driver), time })
     dying.dieAfter(deadAfter)
     await expect(tunedMoveBuckets(mover, there, moving)).rejects.toMatchObject({ code: 'CLOSED' })
     let cleaned: unknown
     const undoer = await openUnaware(driver, async (calls) => {
       if (calls !== at) return
-      cleaned = await tunedCleanIndex(await openStore(driver, leapingTime()), undefined, filling)
+      cleaned = await tunedCleanIndex(await openStore(driver, time), undefined, filling)
     })
     const [open] = await movesOf(undoer)
     expect(await tunedUndoMove(undoer, open!.id, moving)).toMatchObject({ state: 'undone' })
@@ -257,7 +262,7 @@ test('an index is filled while a move is undone', async () => {
 
 test('the check of a filling leaves rows to the mover that will copy them', async () => {
   const driver = await shardsWithoutIndexes()
-  const other = await openStore(driver, leapingTime())
+  const other = await openStore(driver, time)
   let isOpen = false
   let announced: Promise<unknown> | undefined
   const watched = faultyDriver(driver, ({ operation }) => ({
@@ -266,7 +271,7 @@ test('the check of a filling leaves rows to the mover that will copy them', asyn
       if (isOpen && operation === 'scan') await (announced ??= announceMove(other.context, there))
     },
   }))
-  const filler = await openStore(watched, leapingTime())
+  const filler = await openStore(watched, time)
   isOpen = true
   const cleaned = await tunedCleanIndex(filler, undefined, filling)
   expect(announced).toBeDefined()
@@ -281,11 +286,11 @@ test('a unique index with duplicates delays no move, and becomes ready once they
   const twin = (n: number): Item => ({ ...itemOf(n), name: `twin ${n}` })
   for (const at of [20, 130]) {
     const driver = await shardsWithoutIndexes()
-    const early = await DataStore.open({ shards: keepOpen(driver), time: leapingTime() })
+    const early = await DataStore.open({ shards: keepOpen(driver), time })
     const twins = await early.putMany([...Array(16).keys()].map((n) => ({ ...twin(n % 8) })))
-    const store = await openStore(driver, leapingTime())
+    const store = await openStore(driver, time)
     const clean = async (): Promise<unknown> =>
-      tunedCleanIndex(await openStore(driver, leapingTime()), undefined, filling)
+      tunedCleanIndex(await openStore(driver, time), undefined, filling)
     let cleaned: unknown
     const mover = await openWatched(driver, async (calls) => {
       if (calls === at) cleaned = await clean()
@@ -304,8 +309,9 @@ test('a unique index with duplicates delays no move, and becomes ready once they
 }, 600_000)
 
 test('a new generation is filled during a move, and the older one serves its queries until then', async () => {
+  time = leapingTime()
   const driver = await memoryShards(2).connect()
-  await filledStore(driver, COUNT)
+  await filledStore(driver, COUNT, time)
   const changed = defineIndex('by_user', {
     properties: { user: 'string', rank: 'integer', name: 'string' },
     shardOn: 'user',
@@ -314,7 +320,7 @@ test('a new generation is filled during a move, and the older one serves its que
     shards: keepOpen(driver),
     indexes: [changed],
     migrate: true,
-    time: leapingTime(),
+    time,
   })
   const found = async (): Promise<number> => (await changed.getAll(store, { user: 'user 3' })).length
   const before = await found()
@@ -322,7 +328,7 @@ test('a new generation is filled during a move, and the older one serves its que
   const mover = await openUnaware(driver, async (calls) => {
     if (calls !== 150) return
     expect(await found()).toBe(before)
-    const filler = await openStore(driver, leapingTime())
+    const filler = await openStore(driver, time)
     expect(await tunedCleanIndex(filler, 'by_user', filling)).toMatchObject({ complete: true })
     isFilled = true
   })
@@ -357,7 +363,7 @@ test.each([
   })
   expect(await tunedMoveBuckets(mover, there, moving)).toMatchObject({ state: 'done' })
   expect(ended).toMatchObject([outcome])
-  const store = await openStore(driver, leapingTime())
+  const store = await openStore(driver, time)
   await store.restoreIndex('by_rank')
   expect(await tunedCleanIndex(store, undefined, filling)).toMatchObject({ complete: true })
   await expectFilled(driver)

@@ -36,11 +36,12 @@ test('a move between two servers hands 2,000 entities over, and every query answ
 
 test('indexes are filled on two servers while their buckets move there and back', async () => {
   const { urls } = await freshShards(2)
+  const time = leapingTime()
   const open = (options: { readonly indexes?: typeof indexes } = {}): Promise<DataStore> =>
     DataStore.open({
       shards: mysqlShards(urls),
       migrate: true,
-      time: leapingTime(),
+      time,
       onWarning: () => {},
       ...options,
     })
