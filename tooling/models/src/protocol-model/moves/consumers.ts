@@ -1,7 +1,7 @@
 import type { Event } from '../explore.ts'
 import { flush, noMoveMemory, other } from './bucket.ts'
 import type { MoveMemory, MoveProcess, MoveStep, MoveWorld, ShardNumber } from './bucket.ts'
-import { hasNews, isAhead, judge } from './followers.ts'
+import { hasNews, isConsumerAhead, judge } from './followers.ts'
 import type { MoveGuards } from './guards.ts'
 
 /*
@@ -59,7 +59,7 @@ export function consumerOf(number: ShardNumber, guards: MoveGuards): MoveProcess
       label: JUDGE,
       run(world, local) {
         local.serves = world.shards[number].serves
-        const verdict = judge(world, number, local, guards)
+        const verdict = judge(world, number, local, guards, isConsumerAhead)
         if (verdict === 'hold') return { goto: 'waits for the source' }
         if (verdict === 'begin again') world.wrong = 'a consumer has to begin again'
         return verdict === 'hand over' ? undefined : { goto: SAVE }
@@ -85,7 +85,8 @@ export function consumerOf(number: ShardNumber, guards: MoveGuards): MoveProcess
     {
       label: 'waits for the source',
       run(world) {
-        if (isAhead(world, other(number), world.shards[number].serves.sourceEnd, guards)) return 'blocked'
+        if (isConsumerAhead(world, other(number), world.shards[number].serves.sourceEnd, guards))
+          return 'blocked'
         return { goto: JUDGE }
       },
     },

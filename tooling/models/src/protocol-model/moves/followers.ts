@@ -90,6 +90,7 @@ export function judge(
   number: ShardNumber,
   { page, serves }: MoveMemory,
   guards: MoveGuards,
+  isHeld = isAhead,
 ): 'hand over' | 'skip' | 'hold' | 'begin again' {
   const { shards, follower } = world
   const { is, arrival, begin, sourceEnd, gone, goneAt } = serves!
@@ -101,7 +102,7 @@ export function judge(
   if (is === 'none' || is === 'coming') return asCopy
   if (is !== 'owner' && !guards.sourceIsReadToEnd) return 'skip'
   if (arrival === 0) return 'hand over'
-  if (guards.targetIsHeld && isAhead(world, source, sourceEnd, guards)) return 'hold'
+  if (guards.targetIsHeld && isHeld(world, source, sourceEnd, guards)) return 'hold'
   if (page.updated >= begin) return 'hand over'
   const left = shards[source].serves
   const beganLate = left.gone >= sourceEnd && follower.since[source] >= left.goneAt
@@ -110,17 +111,27 @@ export function judge(
 
 /**
  * Tells whether the follower has changes of the source to hand over before those of the target: its place is before the end there, or a
- * change fails there. A mover that has emptied the source has waited for both, unless the follower began later.
+ * change fails there.
  */
-export function isAhead(
-  { shards, follower }: MoveWorld,
+function isAhead(
+  { follower }: MoveWorld,
   source: ShardNumber,
   end: number,
   { failingIsAwaited }: MoveGuards,
 ): boolean {
-  const { gone, goneAt } = shards[source].serves
-  if (gone >= end && end > 0 && follower.since[source] < goneAt) return false
   return follower.places[source] < end || (failingIsAwaited && follower.failing[source] !== 0)
+}
+
+/** As `isAhead`, for a consumer that began before the source was emptied: the mover has waited for it. */
+export function isConsumerAhead(
+  world: MoveWorld,
+  source: ShardNumber,
+  end: number,
+  guards: MoveGuards,
+): boolean {
+  const { gone, goneAt } = world.shards[source].serves
+  if (gone >= end && end > 0 && world.follower.since[source] < goneAt) return false
+  return isAhead(world, source, end, guards)
 }
 
 /** Begins a follower with nothing, or begins it again. */
