@@ -1,6 +1,7 @@
 import type { Shard } from '@looseleaf/core'
 import type {
   CatalogTable,
+  ChangesRange,
   ClaimTable,
   CopiedRow,
   EntityChecksum,
@@ -86,11 +87,15 @@ function flawedEntities(shard: ReferenceShard, flaw: Flaw | undefined): EntityTa
 function flawedCopies(
   { entities, contents }: ReferenceShard,
   flaw: Flaw | undefined,
-): Pick<EntityTable, 'receive' | 'pageOfChecksums' | 'checksums'> {
+): Pick<EntityTable, 'receive' | 'pageOfChanges' | 'pageOfChecksums' | 'checksums'> {
   const present = (epoch: number): number => contents()?.epoch ?? epoch
   const isBlind = flaw === 'checksums are always equal'
   const blind = <Row extends EntityChecksum | undefined>(row: Row): Row =>
     row === undefined || !isBlind ? row : { ...row, checksum: 0, bodyBytes: 0 }
+  const cut = (range: ChangesRange): ChangesRange =>
+    flaw === 'last copies have an end' && range.until === undefined
+      ? { ...range, until: entities.floorNow }
+      : range
   return {
     async receive(rows, options) {
       const isKept = (row: CopiedRow): boolean =>
@@ -99,11 +104,9 @@ function flawedCopies(
       const epoch = flaw === 'copies ignore the epoch' ? present(options.epoch) : options.epoch
       await entities.receive(copies, { ...options, epoch })
     },
-    async pageOfChecksums(range, limit, options) {
-      const isCut = flaw === 'last copies have an end' && range.until === undefined
-      const until = isCut ? entities.floorNow : range.until
-      return (await entities.pageOfChecksums({ ...range, until }, limit, options)).map(blind)
-    },
+    pageOfChanges: (range, limit, options) => entities.pageOfChanges(cut(range), limit, options),
+    pageOfChecksums: async (range, limit, options) =>
+      (await entities.pageOfChecksums(cut(range), limit, options)).map(blind),
     checksums: async (ids, options) => (await entities.checksums(ids, options)).map(blind),
   }
 }

@@ -57,7 +57,7 @@ export interface MoverOptions {
 /** Calls that go on with moves before a mover gives up; the end of the life goes on with the rest. */
 const MAX_RESUMES = 4
 const MAX_TRIES = 8
-const LEASES_MS = [500, 3_000, 30_000]
+const LEASES_MS = [3_000, 10_000, 30_000]
 /** Virtual milliseconds after which an undo begins, or a call is interrupted. */
 const INTERRUPTED_AFTER_MS = [300, 3_000, 12_000]
 const MAX_PAUSE_MS = 1_500
