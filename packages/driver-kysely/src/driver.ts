@@ -15,12 +15,19 @@ export interface KyselyDriverOptions {
   readonly shards: readonly Omit<KyselyShardOptions, 'gate'>[]
   /** Finds the database of an address, for `Driver.shardAt`. Throws `BAD_OPTION`. Default: the driver knows `shards` only. */
   readonly databaseAt?: ((address: string | object) => FoundDatabase) | undefined
+  /** Closes the connections to one of the databases, for `Driver.leave`. Default: they stay open until `closeConnections`. */
+  readonly disconnect?: ((name: string) => Promise<void>) | undefined
   /** Closes the connections once no statement is in flight. */
   readonly closeConnections: () => Promise<void>
 }
 
 /** Creates core's `Driver` over one `kyselyShard` per database. */
-export function kyselyDriver({ shards, databaseAt, closeConnections }: KyselyDriverOptions): Driver {
+export function kyselyDriver({
+  shards,
+  databaseAt,
+  disconnect,
+  closeConnections,
+}: KyselyDriverOptions): Driver {
   const gate = createGate(CLOSED)
   const created = shards.map((options) => kyselyShard({ ...options, gate }))
   const given = new Map<string, Shard>(created.map((shard) => [shard.name, shard]))
@@ -40,6 +47,13 @@ export function kyselyDriver({ shards, databaseAt, closeConnections }: KyselyDri
         const shard = kyselyShard({ ...found.open(), gate })
         connected.set(name, { address, shard })
         return shard
+      },
+    }),
+    ...(disconnect && {
+      async leave(name: string) {
+        given.delete(name)
+        connected.delete(name)
+        await disconnect(name)
       },
     }),
     close() {

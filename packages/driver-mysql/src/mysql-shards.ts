@@ -82,7 +82,9 @@ export function tunedMysqlShards(
   return {
     shardCount: servers.length,
     async connect({ statements, onRefusing } = {}): Promise<Driver> {
-      const open: Connected[] = []
+      const open = new Set<Connected>()
+      /** The servers of each shard: its primary and its replicas. */
+      const serversOf = new Map<string, readonly Connected[]>()
       const connectTo = (address: ShardAddress, describeOthers?: () => string): Connected => {
         const pool = connectShard(address, settings, {
           statements: statementTeller(address.name, statements),
@@ -90,7 +92,7 @@ export function tunedMysqlShards(
           describeOthers,
         })
         const connected = { name: address.name, pool }
-        open.push(connected)
+        open.add(connected)
         return connected
       }
       const primaries: Connected[] = []
@@ -105,19 +107,19 @@ export function tunedMysqlShards(
       })
       const shardOf = ({ primary, replicas }: ShardServers): Omit<KyselyShardOptions, 'gate'> => {
         const connected = connectTo(primary, () => reachableText(primaries))
+        const followers = replicas.map((replica) => connectTo(replica))
         primaries.push(connected)
+        serversOf.set(connected.name, [connected, ...followers])
         return {
           ...shardOn(connected),
           warnings: serverWarnings,
-          replicas: replicas.map((replica) => ({
-            ...shardOn(connectTo(replica)),
-            warnings: replicaWarnings,
-          })),
+          replicas: followers.map((replica) => ({ ...shardOn(replica), warnings: replicaWarnings })),
         }
       }
-      const closeConnections = async (): Promise<void> => {
-        await Promise.all(open.map(({ pool }) => pool.close()))
+      const closeAll = async (connected: Iterable<Connected>): Promise<void> => {
+        await Promise.all(Array.from(connected, ({ pool }) => pool.close()))
       }
+      const closeConnections = (): Promise<void> => closeAll(open)
 
       const shardOptions = servers.map(shardOf)
       const pools = primaries.map(({ pool }) => pool)
@@ -139,6 +141,15 @@ export function tunedMysqlShards(
             hasCredentials: !isPlainAddress(address),
             open: () => shardOf(found),
           }
+        },
+        async disconnect(name) {
+          const left = serversOf.get(name) ?? []
+          serversOf.delete(name)
+          for (const each of left) {
+            open.delete(each)
+            if (primaries.includes(each)) primaries.splice(primaries.indexOf(each), 1)
+          }
+          await closeAll(left)
         },
         closeConnections,
       })

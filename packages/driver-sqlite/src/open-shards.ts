@@ -35,10 +35,10 @@ export async function openShards(
 ): Promise<Driver> {
   const { deadlineMs, durability, entityTable, statements } = options
   const settings = { synchronous: durability === 'full' ? 'FULL' : 'NORMAL', deadlineMs } as const
-  const opened: { readonly file: string; readonly database: OpenDatabase }[] = []
-  const open = async (file: string): Promise<OpenDatabase> => {
+  let opened: readonly (ShardFile & { readonly database: OpenDatabase })[] = []
+  const open = async ({ name, file }: ShardFile): Promise<OpenDatabase> => {
     const database = await openDatabase({ file, ...settings })
-    opened.push({ file, database })
+    opened = [...opened, { name, file, database }]
     return database
   }
   const shardOf = (
@@ -56,7 +56,7 @@ export async function openShards(
   const shards: Omit<KyselyShardOptions, 'gate'>[] = []
   try {
     for (const { name, file } of files.toReversed())
-      shards.unshift(shardOf({ name, file }, { ...(await open(file)), ...told(name) }))
+      shards.unshift(shardOf({ name, file }, { ...(await open({ name, file })), ...told(name) }))
   } catch (error) {
     for (const { database } of opened) database.database.close()
     throw error
@@ -72,10 +72,19 @@ export async function openShards(
           open: () =>
             shardOf({ name, file }, async () => {
               await requireFile(name, file)
-              return { ...(await open(file)), ...told(name) }
+              return { ...(await open({ name, file })), ...told(name) }
             }),
         }
       }),
+    async disconnect(name) {
+      const left = opened.filter((each) => each.name === name)
+      opened = opened.filter((each) => each.name !== name)
+      // Nobody needs the data of a removed shard, so its files may be gone.
+      for (const { database } of left) {
+        if (database.files.areGone()) abandoned.add(database.database)
+        else database.database.close()
+      }
+    },
     async closeConnections() {
       for (const { file, database } of opened) closeDatabase(database, file)
     },

@@ -56,8 +56,8 @@ export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
       const driver = await openShards(filesOf(folder, shardCount), settings, (address) =>
         fileAt(folder, address),
       )
-      // With more files, the store finds the other shards by its layout, which each of its shards has.
-      if (existing > shardCount && !(await haveCatalogs(driver))) {
+      // With more files, the store finds the other shards by its layout, which each of its shards has. The file of a removed shard may be gone.
+      if (existing > shardCount && !(await hasCatalog(driver))) {
         await driver.close()
         throw otherCount(folder, existing, shardCount)
       }
@@ -66,9 +66,9 @@ export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
   }
 }
 
-async function haveCatalogs({ shards }: Driver): Promise<boolean> {
+async function hasCatalog({ shards }: Driver): Promise<boolean> {
   const catalogs = await Promise.all(shards.map(({ catalog }) => catalog.load()))
-  return catalogs.every((catalog) => catalog !== undefined)
+  return catalogs.some((catalog) => catalog !== undefined)
 }
 
 function otherCount(folder: string, existing: number, shardCount: number): LooseleafError {

@@ -80,20 +80,28 @@ export {
   type PlacedCatalog,
 } from './catalog/catalog.ts'
 export { bucketsOf, firstLayout } from './catalog/layout.ts'
-export type { StoreDriver } from './catalog/store-driver.ts'
+export { presentEntries, presentNumbers, presentShards, type StoreDriver } from './catalog/store-driver.ts'
 export { createPlacement, isWritable, placementOfRouter, type Placement } from './catalog/placement.ts'
-export { changeCatalog, changeCatalogContents, propagateCatalog } from './catalog/change-catalog.ts'
+export {
+  changeCatalog,
+  changeCatalogContents,
+  copyCatalog,
+  propagateCatalog,
+} from './catalog/change-catalog.ts'
 export { contentsOf } from './catalog/catalog-contents.ts'
 export { changeServes, copiedEpochs } from './catalog/shard-epochs.ts'
 export { createSharedReading } from './catalog/shared-reading.ts'
 export { hasIndexTable, indexesWithMissingTables } from './catalog/missing-tables.ts'
 export {
+  anyCatalog,
   askMigratedShards,
   askShards,
+  isRemoved,
   loadCatalog,
   loadShardCatalog,
   loadShardCatalogs,
   notMigrated,
+  settledRemovals,
   type ShardAnswers,
 } from './catalog/read-catalogs.ts'
 export { CATALOG_FORMAT, requirementsOf } from './catalog/requirements.ts'

@@ -51,7 +51,7 @@ export interface ModelStore extends QueryPorts {
 }
 
 export function modelStore(definition: IndexDefinitionData, placement: Placement): ModelStore {
-  const shards = Array.from({ length: placement.shardCount }, () => new Map<string, IndexRow>())
+  const shards = Array.from({ length: placement.rows.shards.length }, () => new Map<string, IndexRow>())
   const entities = new Map<string, ReadEntity>()
   const hex = (id: Uint8Array): string => Buffer.from(id).toString('hex')
   let version = 0

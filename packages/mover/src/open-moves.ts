@@ -18,7 +18,10 @@ export async function openMoves(context: EngineContext, options: CallOptions): P
   const catalogs = await loadShardCatalogs(context.driver, options)
   const announced = mergeCatalogs(catalogs).layout?.moves ?? []
   const open: OpenMove[] = announced.map((move) => ({ move, phase: move.phase }))
-  for (const { shardNumber, serves } of catalogs) {
+  for (const catalog of catalogs) {
+    // A shard is removed after its moves.
+    if (catalog === undefined) continue
+    const { shardNumber, serves } = catalog
     // The copies of an undone move, until they are deleted.
     for (const { move: id, from, buckets } of serves?.coming ?? [])
       if (announced.every((move) => move.id !== id))
@@ -27,6 +30,7 @@ export async function openMoves(context: EngineContext, options: CallOptions): P
     for (const id of new Set(records.map(({ move }) => move))) {
       const ofOne = ofMove(records, id)
       const { to } = ofOne[0]!
+      if (catalogs[to] === undefined) continue
       const task = await shardAt(context, to).tasks.load(moveTask(id), options)
       if (recordFromText(task?.progress ?? '')?.step === 'done') continue
       const move: LayoutMove = {

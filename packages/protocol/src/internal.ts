@@ -5,6 +5,7 @@ export { checkStore } from './check-store.ts'
 export type { TakeKey } from './claims.ts'
 export { commit, type Commit, type CommitOutcome, type EntityWrites } from './commit.ts'
 export {
+  consumersOn,
   consumerPlaces,
   letterTask,
   partitionNumbers,
@@ -42,6 +43,7 @@ export { LOOK_MS, looksOf, type Looks } from './owners/shard-looks.ts'
 export { readAtOwners, type AnswersAt } from './owners/read-at-owners.ts'
 export { placeBefore, walkOwned, watchOwned, type OwnedWatch } from './owners/walk-owned.ts'
 export { openedTo } from './opened-connections.ts'
+export { placeOnRemoved } from './follow-changes/removed-place.ts'
 export { catchUp, requireUnpurged, type FollowedPlace } from './purged.ts'
 export {
   lookAtMarks,
@@ -56,7 +58,7 @@ export {
   type Rewind,
 } from './shard-marks.ts'
 export { pagesOfRows, type IndexPlace } from './row-pages.ts'
-export { shardAt } from './shards.ts'
+export { isOfRemovedShard, leadingShard, shardAt } from './shards.ts'
 export { processName } from './process-name.ts'
 export { editTask, editTasks, releaseLease, underLease, untilFree } from './task-leases.ts'
 export { fence } from './fence.ts'

@@ -6,8 +6,9 @@ import { countIn, parseObject, toObject } from '@looseleaf/core/internal'
  * only grows. The shard stores it, and after that commit the next shard stores a note of it. If a mark is below its note, the
  * shard has gone back.
  *
- * The next shard of the last one is shard 0. When a shard joins, the note of the shard before moves from shard 0 to the new one. Each note
- * has the number of its shard in its name, so that the old note is never taken for one of the new shard, and it still counts.
+ * The next shard of the last one is the first. When a shard joins, the note of the shard before moves from the first one to the new one. Each note
+ * has the number of its shard in its name, so that the old note is never taken for one of the new shard, and it still counts. A removed
+ * shard takes the note of the shard before along, which gets a new one at its next mark.
  */
 
 /** Name of the task with the mark of its shard. */
@@ -39,27 +40,27 @@ export interface Rewind {
 export interface MarkLook {
   readonly shard: number
   readonly own: ShardMark
-  /** Note of the mark on the next shard, or on shard 0. A store with one shard has no notes; this is the mark itself then. */
+  /** Note of the mark on the next shard, or on the first one. A store with one shard has no notes; this is the mark itself then. */
   readonly noted: ShardMark
 }
 
 /**
- * Reads the marks of these shards and their notes, in order. Leaves out shards that are undefined or unreachable, and those whose notes
- * cannot be read.
+ * Reads the marks of these shards and their notes, in order; the shards are all that a store has. Leaves out shards that are undefined or
+ * unreachable, and those whose notes cannot be read.
  */
 export async function lookAtMarks(
-  shards: readonly (Shard | undefined)[],
+  shards: readonly (readonly [number: number, shard: Shard | undefined])[],
   options?: CallOptions,
 ): Promise<readonly MarkLook[]> {
   const count = shards.length
-  const all = Array.from(shards.keys())
-  // Shard 0 was the next one of each shard that was the last one once.
-  const noted = all.map((number) => (number === 0 ? all : [number - 1]))
-  const found = await Promise.all(shards.map((shard, number) => readMarks(shard, noted[number]!, options)))
+  const all = shards.map(([number]) => number)
+  // The first shard was the next one of each shard that was the last one once.
+  const noted = all.map((_, place) => (place === 0 ? all : [all[place - 1]!]))
+  const found = await Promise.all(shards.map(([, shard], place) => readMarks(shard, noted[place]!, options)))
   const looks = await Promise.all(
-    shards.map(async (shard, number): Promise<MarkLook | undefined> => {
-      const own = found[number]?.own
-      const note = count === 1 ? own : noteOf(number, found[(number + 1) % count]?.notes, found[0]?.notes)
+    shards.map(async ([number, shard], place): Promise<MarkLook | undefined> => {
+      const own = found[place]?.own
+      const note = count === 1 ? own : noteOf(number, found[(place + 1) % count]?.notes, found[0]?.notes)
       if (shard === undefined || own === undefined || note === undefined) return undefined
       if (own.mark >= note.mark) return { shard: number, own, noted: note }
       // The mark may have been raised between the reads of mark and note, so it is read again.
@@ -72,7 +73,7 @@ export async function lookAtMarks(
 
 type Notes = ReadonlyMap<number, ShardMark>
 
-/** Returns the note of the next shard, or that of shard 0 if the next shard has joined since. */
+/** Returns the note of the next shard, or that of the first one if the next shard has joined since. */
 function noteOf(shard: number, next: Notes | undefined, first: Notes | undefined): ShardMark | undefined {
   const note = next?.get(shard)
   return note?.mark === 0 ? first?.get(shard) : note

@@ -1,6 +1,6 @@
-import { LooseleafError, type Shard } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type Shard } from '@looseleaf/core'
 import { distinctIds } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { presentShards, type EngineContext } from '@looseleaf/index-engine/internal'
 
 /** Returns a shard by its number, from 0. Throws `BAD_OPTION` if the store does not have it. */
 export function shardAt({ driver: { shards } }: EngineContext, number: number): Shard {
@@ -10,6 +10,19 @@ export function shardAt({ driver: { shards } }: EngineContext, number: number): 
     'BAD_OPTION',
     `There is no shard ${number}; the store has ${shards.length}, from 0.`,
   )
+}
+
+/** Returns the shard with the records of the whole store: the first one that was not removed. */
+export function leadingShard({ driver }: EngineContext): Shard {
+  return presentShards(driver)[0] as Shard
+}
+
+/** Tells whether an error is of a removed shard, by the catalog in memory. The work that met it does not need the shard any more. */
+export function isOfRemovedShard({ catalog }: Pick<EngineContext, 'catalog'>, error: unknown): boolean {
+  if (!isLooseleafError(error) || error.shard === undefined) return false
+  const named = catalog.latest().layout?.shards.filter(({ name }) => name === error.shard) ?? []
+  // An address may have been that of several shards, one after the other.
+  return named.length > 0 && named.every(({ state }) => state === 'removed')
 }
 
 /** Groups distinct ids by the shard of their entity, by the catalog of this moment. */

@@ -16,7 +16,8 @@ import {
   type FateOptions,
   type ValueOptions,
 } from '@looseleaf/core/internal'
-import { definitionsFromData, type EngineContext } from '@looseleaf/index-engine/internal'
+import { definitionsFromData, presentEntries, type EngineContext } from '@looseleaf/index-engine/internal'
+import { MAX_CALLS } from './calls/removed-shards.ts'
 import { checkCache, checkOpen, optionsOf } from './call-options.ts'
 import {
   isLiving,
@@ -77,7 +78,7 @@ import { writePolicy, type WritePolicy } from './writing/write-policy.ts'
  * call holds a lock or a transaction beyond its statements.
  */
 export class DataStore extends StoreQueries {
-  /** Lists the shards of the store, adds one, and moves buckets between them. */
+  /** Lists the shards of the store, adds and removes one, and moves buckets between them. */
   readonly shards: StoreShards
   readonly #lanes: LanesOf
   readonly #replicas: ReplicaReads
@@ -313,7 +314,7 @@ export class DataStore extends StoreQueries {
       callsInFlight: this.calls.inFlight,
       calls: this.tally.calls,
       failures: this.tally.failures(),
-      shards: this.context.driver.shards.map((shard, number) => ({
+      shards: presentEntries(this.context.driver).map(([number, shard]) => ({
         name: shard.name,
         connections: shard.connections?.(),
         lanes: this.#lanes(number).stats(),
@@ -367,12 +368,20 @@ export class DataStore extends StoreQueries {
     return this.calls.pass(name, () => this.#write(id, decide, options))
   }
 
-  async #write(id: Uint8Array, decide: Decide, options: EntityWriteOptions): Promise<WriteOutcome> {
+  async #write(
+    id: Uint8Array,
+    decide: Decide,
+    options: EntityWriteOptions,
+    calls = 1,
+  ): Promise<WriteOutcome> {
     if (this.#removals.isFull) await this.#removals.room()
     try {
       const outcome = await this.#writer.write(id, decide, options)
       if (outcome.written) this.context.bodies.written()
       return outcome
+    } catch (error) {
+      if (calls === MAX_CALLS || !(await this.isOfRemovedShard(error))) throw error
+      return await this.#write(id, decide, options, calls + 1)
     } finally {
       const forgotten = this.#cache?.forget(id)
       if (forgotten !== undefined) await forgotten

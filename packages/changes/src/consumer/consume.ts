@@ -1,11 +1,13 @@
 import { isLooseleafError, LooseleafError, type ErrorCode } from '@looseleaf/core'
 import { backgroundLoop, badArgument, guarded } from '@looseleaf/core/internal'
+import { isRemoved } from '@looseleaf/index-engine/internal'
 import {
   checkStore,
   createMovedRows,
   forEachShard,
   shardAt,
   type Registration,
+  isOfRemovedShard,
 } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import { checkConsumerName } from '../records/names.ts'
@@ -89,7 +91,7 @@ export function consume(
       (failure) => context.onWarning(`onError of consume failed: ${String(failure)}`),
     )
   const onRoundError = (error: unknown): void => {
-    if (signal.aborted) return
+    if (signal.aborted || isOfRemovedShard(context, error)) return
     report(error)
     if (!isLooseleafError(error) || !ENDS.has(error.code)) return
     controller.abort()
@@ -175,12 +177,15 @@ export function consume(
   }
   const shards: ReturnType<typeof consumeShard>[] = []
   const loops: Promise<void>[] = []
-  const begin = (shard: number): void => {
+  const begin = (shard: number, shardSignal: AbortSignal): void => {
+    if (isRemoved(context.catalog.latest().layout, shard)) return
     const consumed = consumeShard(shard)
     shards.push(consumed)
     const { round } = consumed
     const { time } = context
-    loops.push(backgroundLoop({ time, signal, round, onError: onRoundError, lastRetryMs: LAST_RETRY_MS }))
+    loops.push(
+      backgroundLoop({ time, signal: shardSignal, round, onError: onRoundError, lastRetryMs: LAST_RETRY_MS }),
+    )
   }
   // The caller may be inside a call or a trace, and the loops outlive both.
   const joining = context.events.detached(() => forEachShard(context, { signal, begin }))

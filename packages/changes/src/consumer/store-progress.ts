@@ -2,6 +2,7 @@ import { parseId, type CallOptions } from '@looseleaf/core'
 import { elapsedBy } from '@looseleaf/core/internal'
 import { bucketsOf, type EngineContext } from '@looseleaf/index-engine/internal'
 import {
+  placeOnRemoved,
   readProgress,
   shardAt,
   type ConsumerProgress,
@@ -59,6 +60,8 @@ export function storeProgress(
   return {
     sinceOn: (shard) => Promise.resolve(registration().floors[shard] ?? 0),
     async hasHandled(shard, bucket, away) {
+      // A shard is removed only when every consumer is past its last change.
+      if (placeOnRemoved(context, shard, undefined) !== undefined) return true
       const began = registration().floors[shard] ?? 0
       // The mover waited for this consumer before it deleted the rows.
       if (away.every(({ emptied }) => emptied !== undefined && began < emptied)) return true

@@ -1,6 +1,6 @@
 import type { CallOptions } from '@looseleaf/core'
 import { parseObject, toObject } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
 import { letterTask, partitionNumbers, shardAt, type LetterList } from '@looseleaf/protocol/internal'
 import { editWhenFree } from './edit-when-free.ts'
 import { failingIn, type Failing } from './partition-record.ts'
@@ -75,7 +75,7 @@ export async function editLetters(
   options: CallOptions,
 ): Promise<number> {
   const counts = await Promise.all(
-    context.driver.shards.map(async (_, shard) => {
+    presentNumbers(context.driver).map(async (shard) => {
       const { dead } = await readLetters(context, consumer, shard, partitionNumbers, options)
       const withPicked = partitionNumbers.filter((partition) => dead.get(partition)?.some(pick))
       let picked = 0

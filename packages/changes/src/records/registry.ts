@@ -1,5 +1,5 @@
 import { LooseleafError, type CallOptions } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
 import {
   joinedRegistry,
   latestRegistration,
@@ -11,6 +11,7 @@ import {
   type FollowedPlace,
   type Registration,
   type Registry,
+  placeOnRemoved,
 } from '@looseleaf/protocol/internal'
 import { editWhenFree } from './edit-when-free.ts'
 
@@ -43,8 +44,12 @@ export async function register(
     const fresh = { incarnation: context.random.uuid(), at: context.time.now(), begun: [], floors: [] }
     const named = await putEverywhere(context, consumer, found ?? fresh, found === undefined, options)
     if (isComplete(named)) return named
-    const floors = await Promise.all(shards.map(({ entities }) => entities.raiseFloor(options)))
-    const begun = isFromBeginning ? shards.map(() => 0) : floors
+    // Every consumer is past the last change of a removed shard.
+    const past = shards.map((_, shard) => placeOnRemoved(context, shard, undefined)?.since)
+    const floors = await Promise.all(
+      shards.map(({ entities }, shard) => past[shard] ?? entities.raiseFloor(options)),
+    )
+    const begun = isFromBeginning ? shards.map((_, shard) => past[shard] ?? 0) : floors
     const complete = await putEverywhere(context, consumer, { ...named, begun, floors }, false, options)
     // Otherwise another process has dropped the consumer, and begins to register it again.
     if (isComplete(complete)) return complete
@@ -55,8 +60,8 @@ const isComplete = (registration: Registration | undefined): boolean =>
   registration !== undefined && registration.floors.length > 0
 
 /**
- * Puts a registration on every shard. If several processes register a name at the same time, the first one on shard 0 wins, and the others
- * adopt its registration. Returns that of shard 0.
+ * Puts a registration on every shard. If several processes register a name at the same time, the first one on the leading shard wins, and
+ * the others adopt its registration. Returns that of the leading shard.
  */
 async function putEverywhere(
   context: EngineContext,
@@ -79,9 +84,9 @@ async function putEverywhere(
   const putOther = edit((existing) =>
     existing?.incarnation === first.incarnation ? latestRegistration([existing, first])! : first,
   )
-  await editWhenFree(context, 0, REGISTRY_TASK, putFirst, options)
-  const others = context.driver.shards.slice(1)
-  await Promise.all(others.map((_, i) => editWhenFree(context, i + 1, REGISTRY_TASK, putOther, options)))
+  const [leading, ...others] = presentNumbers(context.driver)
+  await editWhenFree(context, leading!, REGISTRY_TASK, putFirst, options)
+  await Promise.all(others.map((shard) => editWhenFree(context, shard, REGISTRY_TASK, putOther, options)))
   return first
 }
 

@@ -1,5 +1,6 @@
 import { isId, LooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
 import { badArgument, optionKinds } from '@looseleaf/core/internal'
+import { presentNumbers } from '@looseleaf/index-engine/internal'
 import {
   checkStore,
   letterTask,
@@ -36,7 +37,9 @@ export async function readDeadLetters(
   await checkKnown('readDeadLetters', store, consumer, options)
   const { context } = store
   const byShard = await Promise.all(
-    context.driver.shards.map((_, shard) => readLetters(context, consumer, shard, partitionNumbers, options)),
+    presentNumbers(context.driver).map((shard) =>
+      readLetters(context, consumer, shard, partitionNumbers, options),
+    ),
   )
   return byShard
     .flatMap(({ dead }) => [...dead.values()].flat())
@@ -97,7 +100,8 @@ export async function dropConsumer(
     waitingTask(consumer),
   ]
   const emptyTexts = new Map(taskNames.map((name) => [name, '']))
-  const shards = context.driver.shards.map((_, shard) => shardAt(context, shard))
+  const numbers = presentNumbers(context.driver)
+  const shards = numbers.map((shard) => shardAt(context, shard))
   const claimed = await Promise.allSettled(
     shards.map(({ tasks }) => tasks.claimAll(taskNames, owner, DROP_LEASE_MS, options)),
   )
@@ -133,7 +137,7 @@ export async function dropConsumer(
     // The order matters. The name goes after the places, so that an interrupted drop can be repeated; and it goes before the leases are
     // released, or a process that waits for partitions would claim them and continue the consumer.
     const unregistered = await Promise.allSettled(
-      shards.map((_, shard) => unregister(context, consumer, shard, options)),
+      numbers.map((shard) => unregister(context, consumer, shard, options)),
     )
     const failure = unregistered.find((answer) => answer.status === 'rejected')
     if (failure !== undefined) throw failure.reason
@@ -143,7 +147,7 @@ export async function dropConsumer(
   }
 
   function requireAll(sizes: readonly number[], message: (shard: string) => string): void {
-    const shard = shards.find((_, number) => sizes[number]! < taskNames.length)?.name
+    const shard = shards.find((_, place) => sizes[place]! < taskNames.length)?.name
     if (shard !== undefined) throw new LooseleafError('SHARD_BUSY', message(shard), { shard })
   }
 }

@@ -1,5 +1,6 @@
 import { isLooseleafError, type CallOptions, type LooseleafError } from '@looseleaf/core'
 import { optionKinds } from '@looseleaf/core/internal'
+import { presentNumbers } from '@looseleaf/index-engine/internal'
 import {
   checkStore,
   partitionNumbers,
@@ -54,7 +55,7 @@ export async function readConsumers(
       name,
       registeredAt: dateFrom(registeredAt.get(name)),
       shards: await Promise.all(
-        store.context.driver.shards.map((_, shard) => shardReport(store, name, shard, options)),
+        presentNumbers(store.context.driver).map((shard) => shardReport(store, name, shard, options)),
       ),
     })),
   )

@@ -1,6 +1,6 @@
 import { isLooseleafError, LooseleafError, type Shard } from '@looseleaf/core'
 import { abortedError, type EntityRow } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { presentEntries, type EngineContext } from '@looseleaf/index-engine/internal'
 import { followChanges, forEachShard, placeAt, type FollowedPlace } from '@looseleaf/protocol/internal'
 
 /** Receives changed rows in groups. Its methods must not throw. */
@@ -51,15 +51,17 @@ function createHub(context: EngineContext): ChangeHub {
     /** By shard number: the places up to which the listeners have the changes. */
     const places: FollowedPlace[] = []
     const begin = async (): Promise<void> => {
-      const floors = await Promise.allSettled(shards.map(raiseFloorInTime))
-      for (const answer of floors) {
+      const present = presentEntries(context.driver)
+      const answers = await Promise.allSettled(present.map(([, shard]) => raiseFloorInTime(shard)))
+      const floors = new Map(answers.map((answer, i) => [present[i]![0], answer]))
+      for (const answer of answers) {
         if (answer.status === 'rejected' && !isTransient(answer.reason)) throw answer.reason
       }
       void forEachShard(context, {
         signal,
         begin(shard) {
-          const answer = floors[shard]
-          // A shard that joins later is followed from its beginning: nothing was on it before.
+          const answer = floors.get(shard)
+          // A shard that joins later is followed from its beginning: nothing was on it before. A removed one has no changes.
           if (answer === undefined) void followShard(shard, 0)
           else
             void (answer.status === 'fulfilled' ? followShard(shard, answer.value) : followLateShard(shard))

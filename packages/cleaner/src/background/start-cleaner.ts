@@ -1,7 +1,7 @@
 import { isLooseleafError } from '@looseleaf/core'
 import { backgroundLoop, guarded, inBackground, onRejected } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { checkStore, shardAt, createThrottle } from '@looseleaf/protocol/internal'
+import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
+import { isOfRemovedShard, checkStore, shardAt, createThrottle } from '@looseleaf/protocol/internal'
 import type { CleanProgress } from '../clean/progress.ts'
 import { countsOf } from '../clean/cleaning-events.ts'
 import { drainKnown } from '../drain/drain-pending.ts'
@@ -83,7 +83,7 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
 
   const onError = (error: unknown): void => {
     // The error that ended the cleaner was reported once; the other loops fail with it too.
-    if (signal.aborted) return
+    if (signal.aborted || isOfRemovedShard(context, error)) return
     reporter.recordError(error)
     context.events.happened({
       kind: 'cleaner_failed',
@@ -119,22 +119,30 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
     { throttle, onWork: reporter.count },
     onError,
   )
-  const tails: Follower[] = []
+  /** By shard number, without removed shards. */
+  const tails = new Map<number, Follower>()
   const purger = createPurger(context, { owner, leaseMs, signal, onError })
   const marks = createMarkKeeper(context, owner)
   const witnesses = createWitnessKeeper(context, {
     owner,
-    isMine: (shard) => tails[shard]?.tail.isMine === true,
+    isMine: (shard) => tails.get(shard)?.tail.isMine === true,
     settleMs: options.settleMs,
   })
   const drainRemovals = createKeptRemovals(context)
   const tailLoops: Promise<void>[] = []
-  /** Follows the shards that are not followed yet: at first all, later those that join. */
+  /** Follows the shards that are not followed yet: at first all, later those that join. Leaves the removed ones. */
   function followShards(): void {
-    for (let shard = tails.length; shard < context.driver.shards.length && !signal.aborted; shard++) {
+    for (const shard of presentNumbers(context.driver)) {
+      if (tails.has(shard) || signal.aborted) continue
       const tail = followShard(context, shard, options, { signal, owner, leaseMs, reporter, expiry })
-      tails.push(tail)
-      tailLoops.push(backgroundLoop({ time, signal, round: tail.round, onError }))
+      tails.set(shard, tail)
+      tailLoops.push(backgroundLoop({ time, signal: tail.signal, round: tail.round, onError }))
+    }
+    for (const [shard, tail] of tails) {
+      if (!context.driver.removed?.has(shard)) continue
+      tail.leave()
+      tails.delete(shard)
+      lastProgress.delete(shard)
     }
   }
   // The caller may be inside a call or a trace, and the loops outlive both.
@@ -176,7 +184,7 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
     await Promise.all(tailLoops)
     await Promise.all([keeper.ended(), expiry.ended()])
     // A failed save only repeats work: the leases expire, and the next round starts at the last saved place.
-    await Promise.allSettled([...tails.map(({ tail }) => tail.release()), reporter.save()])
+    await Promise.allSettled([...Array.from(tails.values(), ({ tail }) => tail.release()), reporter.save()])
   }
 
   return {
@@ -184,7 +192,7 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
     [Symbol.asyncDispose]: stop,
     status: () => ({
       isRunning: !signal.aborted,
-      shards: tails.map(({ tail, lastRoundAt }) => ({
+      shards: Array.from(tails.values(), ({ tail, lastRoundAt }) => ({
         isMine: tail.isMine,
         lagMs: tail.lagMs,
         lastRoundAt: lastRoundAt(),
@@ -210,6 +218,9 @@ function callOnError(context: EngineContext, onError: CleanerOptions['onError'],
 
 interface Follower {
   readonly tail: Tail
+  /** Fires at the end of the cleaner, and when it leaves the shard. */
+  readonly signal: AbortSignal
+  readonly leave: () => void
   readonly round: () => Promise<number>
   readonly lastRoundAt: () => Date | undefined
 }
@@ -237,9 +248,10 @@ function followShard(
   const idleIntervalMs = Math.max(intervalMs, options.idleIntervalMs)
   let pause = intervalMs
   let lastRoundAt: number | undefined
+  const left = new AbortController()
+  const signal = AbortSignal.any([shared.signal, left.signal])
 
   async function round(): Promise<number> {
-    const { signal } = shared
     const { graceMs, onProblem } = options
     const { pass, total, removed } = countByIndex(createPass(context, { signal, graceMs, onProblem }))
     // Read before the round: another round may reload the catalog while this one fails.
@@ -277,6 +289,8 @@ function followShard(
 
   return {
     tail,
+    signal,
+    leave: () => left.abort(),
     round,
     lastRoundAt: () => (lastRoundAt === undefined ? undefined : new Date(lastRoundAt)),
   }

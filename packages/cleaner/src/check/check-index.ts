@@ -1,6 +1,6 @@
 import { formatId, LooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
 import { optionKinds, withCallbacks, type CatalogEntry, type OptionKinds } from '@looseleaf/core/internal'
-import { isClaimsOf, keptRowsMs, type EngineContext } from '@looseleaf/index-engine/internal'
+import { isClaimsOf, keptRowsMs, presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
 import { checkStore, pagesOfRows } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import { danglingAmong } from '../look/dangling-among.ts'
@@ -164,7 +164,7 @@ async function compareEntry(
   const limit = pLimit(options.shardsAtOnce ?? TUNING.shardsAtOnce)
   await untilOneFails(
     options.signal,
-    context.driver.shards.flatMap((_, shard) => [
+    presentNumbers(context.driver).flatMap((shard) => [
       (signal) => limit(() => checkEntities({ ...pass, signal }, target, shard, settleMs, counts)),
       // Lost rows are kept for this long on purpose.
       (signal) => limit(() => checkRows({ ...pass, signal }, target, shard, keptMs + settleMs, counts)),

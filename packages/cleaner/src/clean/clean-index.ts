@@ -6,7 +6,12 @@ import {
   type IndexState,
   type OptionKinds,
 } from '@looseleaf/core/internal'
-import { changeCatalog, propagateCatalog, type EngineContext } from '@looseleaf/index-engine/internal'
+import {
+  changeCatalog,
+  propagateCatalog,
+  presentNumbers,
+  type EngineContext,
+} from '@looseleaf/index-engine/internal'
 import {
   checkStore,
   deleteDelayMs,
@@ -164,7 +169,7 @@ async function cleanActive(
   const meter = createProgressMeter({
     time: context.time,
     throttle,
-    shards: context.driver.shards,
+    shardsNow: () => presentNumbers(context.driver),
     planned,
     onProgress: options.onProgress,
     onWork({ entry }, shard, tally) {
@@ -251,9 +256,8 @@ async function finish(job: CleanJob, call: CallOptions): Promise<CleanedIndex[]>
   const { context, meter, lease, runs } = job
   const tables = Array.from(runs.keys(), ({ entry }) => entry.table)
   const records = await loadRuns(context, tables, call)
-  const parts = await Promise.all(
-    context.driver.shards.map((_, shard) => loadParts(context, tables, shard, call)),
-  )
+  const shards = presentNumbers(context.driver)
+  const parts = await Promise.all(shards.map((shard) => loadParts(context, tables, shard, call)))
   const ends = Array.from(runs, ([target, joined]) => {
     const { entry } = target
     const record = records.get(entry.table)
@@ -293,7 +297,7 @@ async function finish(job: CleanJob, call: CallOptions): Promise<CleanedIndex[]>
     const state = states.get(table)
     if (state === undefined) throw droppedIndex(name)
     if (halted) return { index: name, generation, state, ...(unique && { unique }), halted, ...tally }
-    for (const [shard, part] of partsOfRun.entries()) meter.report('ready', shard, [{ index: name, part }])
+    for (const [i, part] of partsOfRun.entries()) meter.report('ready', shards[i]!, [{ index: name, part }])
     return { index: name, generation, state, ...(unique && { unique }), ...tally }
   })
 }

@@ -1,4 +1,5 @@
 import { bucketsIn, withoutRanges } from '@looseleaf/core/internal'
+import { presentNumbers } from '@looseleaf/index-engine/internal'
 import { beginTarget, placeBefore } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import type { IndexTarget } from '../pass/index-target.ts'
@@ -125,9 +126,8 @@ async function openParts(
     return record?.run === runOf(job, target).run && record.state === 'running'
   })
   const names = running.map(({ entry }) => entry.table)
-  const loaded = await Promise.all(
-    context.driver.shards.map((_, shard) => loadParts(context, names, shard, { signal })),
-  )
+  const shards = presentNumbers(context.driver)
+  const loaded = await Promise.all(shards.map((shard) => loadParts(context, names, shard, { signal })))
   const open = new Map<number, IndexTarget[]>()
   const add = (shard: number, target: IndexTarget): void =>
     void open.set(shard, [...(open.get(shard) ?? []), target])
@@ -136,7 +136,7 @@ async function openParts(
     const { run } = runOf(job, target)
     const parts = loaded.map((onShard) => onShard.get(target.entry.table))
     const past = parts.filter((part) => part !== undefined && part.run === run && isPast(part, phase))
-    for (const [shard, part] of parts.entries()) if (!past.includes(part)) add(shard, target)
+    for (const [place, part] of parts.entries()) if (!past.includes(part)) add(shards[place]!, target)
     if (past.length < parts.length || phase === 'dangling') continue
     const buckets = unreadBuckets(
       context,

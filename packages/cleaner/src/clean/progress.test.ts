@@ -23,7 +23,7 @@ function meterOf(options: Partial<MeterOptions> = {}): {
   const meter = createProgressMeter({
     time,
     throttle: createThrottle(time, undefined),
-    shards: ['a', 'b'],
+    shardsNow: () => [0, 1],
     planned: phases,
     onProgress: (progress) => void reports.push(progress),
     onWork: undefined,
@@ -97,7 +97,7 @@ describe('progress', () => {
   })
 
   it('phases that are not planned do not count', () => {
-    const { meter, reports, time } = meterOf({ shards: ['a'], planned: ['entities', 'dangling'] })
+    const { meter, reports, time } = meterOf({ shardsNow: () => [0], planned: ['entities', 'dangling'] })
     const part = partOf(50, 100, 50)
     meter.begin(0, [{ index: 'a', part }])
     meter.count(0, 100)

@@ -62,8 +62,8 @@ export interface ProgressMeter {
 export interface MeterOptions {
   readonly time: Time
   readonly throttle: Throttle
-  /** The list of shards, which grows when one joins. */
-  readonly shards: readonly unknown[]
+  /** Returns the numbers of the shards that the store has now. */
+  readonly shardsNow: () => readonly number[]
   readonly planned: readonly Phase[]
   readonly onProgress: ((progress: CleanProgress) => void) | undefined
   readonly onWork: ((target: IndexTarget, shard: number, tally: Tally) => void) | undefined
@@ -72,7 +72,7 @@ export interface MeterOptions {
 export function createProgressMeter({
   time,
   throttle,
-  shards,
+  shardsNow,
   planned,
   onProgress,
   onWork,
@@ -89,7 +89,7 @@ export function createProgressMeter({
   }
 
   function estimateTimeLeft(): number | undefined {
-    const remaining = shards.map((_, shard) => rowsLeft(begun.get(shard) ?? [], planned))
+    const remaining = shardsNow().map((shard) => rowsLeft(begun.get(shard) ?? [], planned))
     return timeLeftMs(rowsLeftOnAll(remaining), rate.perSecond())
   }
 

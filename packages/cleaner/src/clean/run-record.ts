@@ -1,7 +1,7 @@
 import type { CallOptions } from '@looseleaf/core'
 import { countsIn, parseObject, type TaskTable } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { editTasks, shardAt, untilFree } from '@looseleaf/protocol/internal'
+import { editTasks, leadingShard, untilFree } from '@looseleaf/protocol/internal'
 import { emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 
 /**
@@ -152,5 +152,5 @@ function runFromText(text: string): RunRecord | undefined {
 }
 
 function tasksOf(context: EngineContext): TaskTable {
-  return shardAt(context, 0).tasks
+  return leadingShard(context).tasks
 }

@@ -7,7 +7,7 @@ import {
   type CatalogEntry,
   type PendingRow,
 } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
 import {
   checkStore,
   learnPolicies,
@@ -51,7 +51,9 @@ export async function drainKnown(
   if (!context.catalog.current().mayDefer) return 0
   const pass = createRepairPass(context, options, { removals })
   await removals.sendDue(options.signal)
-  const drained = await Promise.allSettled(context.driver.shards.map((_, shard) => drainShard(pass, shard)))
+  const drained = await Promise.allSettled(
+    presentNumbers(context.driver).map((shard) => drainShard(pass, shard)),
+  )
   let sum = 0
   for (const result of drained) {
     if (result.status === 'rejected') throw result.reason

@@ -1,4 +1,5 @@
 import { withCallbacks } from '@looseleaf/core/internal'
+import { presentNumbers } from '@looseleaf/index-engine/internal'
 import { checkStore } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
@@ -17,7 +18,7 @@ export async function deleteExpired(store: CleanerStore, options: PassOptions = 
   const { context } = store
   return withCallbacks(options, async (taken) => {
     const pass = createPass(context, taken)
-    const perShard = await pLimit(SHARDS_AT_ONCE).map(context.driver.shards.keys(), (shard) =>
+    const perShard = await pLimit(SHARDS_AT_ONCE).map(presentNumbers(context.driver), (shard) =>
       expireShard(pass, shard, Infinity),
     )
     return perShard.reduce((sum, { deleted }) => sum + deleted, 0)

@@ -1,5 +1,5 @@
 import { idKey, type IndexRow } from '@looseleaf/core/internal'
-import { keyIdentity } from '@looseleaf/index-engine/internal'
+import { keyIdentity, presentNumbers } from '@looseleaf/index-engine/internal'
 import { shardAt } from '@looseleaf/protocol/internal'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
@@ -49,7 +49,7 @@ export async function inspect(
   const known = entities.filter(({ expected }) => expected !== undefined)
   const expected = everywhere ? undefined : expectedByShard(targets, known)
   await Promise.all(
-    pass.context.driver.shards.map(async (_, shard) => {
+    presentNumbers(pass.context.driver).map(async (shard) => {
       const lookup = everywhere ? { entities: known, targets } : expected?.get(shard)
       if (lookup === undefined) return
       for (const chunk of chunks([...lookup.entities], IDS_PER_LOOKUP))

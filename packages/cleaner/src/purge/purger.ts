@@ -1,5 +1,5 @@
 import { elapsedBy } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
 import { purgeTombstones, type PurgeOptions } from './purge-tombstones.ts'
 
 /** Purges old tombstones of all shards regularly. */
@@ -37,7 +37,7 @@ export function createPurger(
       return purged
     },
     async purgeDue() {
-      await Promise.all(context.driver.shards.map((_, shard) => purge(shard)))
+      await Promise.all(presentNumbers(context.driver).map((shard) => purge(shard)))
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { CallOptions } from '@looseleaf/core'
 import { optionKinds } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
 import { checkStore, shardAt } from '@looseleaf/protocol/internal'
 import { partTask } from '../clean/part-lease.ts'
 import { partFromText } from '../clean/part.ts'
@@ -19,7 +19,7 @@ export interface CleanerReport extends CleanerSummary {
 
 /**
  * Reads what the cleaners of all processes have found, how far they are behind the writes, and the state of each index. Any process may call it,
- * with or without a cleaner. Reads few rows and counts none. Throws if shard 0 does not answer.
+ * with or without a cleaner. Reads few rows and counts none. Throws if the leading shard does not answer.
  */
 export async function readCleanerReport(
   store: CleanerStore,
@@ -31,11 +31,11 @@ export async function readCleanerReport(
   const entries = cleanableIndexes(context)
   const tables = entries.map(({ table }) => table)
   const onEveryShard = <T>(read: (shard: number) => Promise<T>): Promise<T[]> =>
-    Promise.all(context.driver.shards.map((_, shard) => read(shard)))
+    Promise.all(presentNumbers(context.driver).map((shard) => read(shard)))
   const [summary, records, parts, shards] = await Promise.all([
     readSummary(context, options),
     loadRuns(context, tables, options),
-    onEveryShard((shard) => partsOn(context, tables, shard, options)),
+    onEveryShard(async (shard) => ({ shard, parts: await partsOn(context, tables, shard, options) })),
     onEveryShard((shard) => reportShard(context, shard, options)),
   ])
   const indexes = entries.map((entry) => reportIndex(entry, records.get(entry.table), parts))
@@ -44,7 +44,7 @@ export async function readCleanerReport(
 
 /**
  * Reads only the `shards` of that report, with the catalog that this process knows. A shard that does not answer is reported by its `error`,
- * also shard 0.
+ * also the leading one.
  */
 export async function readShardReports(
   store: CleanerStore,
@@ -52,7 +52,7 @@ export async function readShardReports(
 ): Promise<readonly ShardReport[]> {
   checkStore('readShardReports', store, options, { signal: optionKinds.signal })
   const { context } = store
-  return Promise.all(context.driver.shards.map((_, shard) => reportShard(context, shard, options)))
+  return Promise.all(presentNumbers(context.driver).map((shard) => reportShard(context, shard, options)))
 }
 
 async function partsOn(

@@ -59,10 +59,16 @@ export interface PartReport extends Throttled {
 /** The parts on one shard, by table, and whether a worker has them; `unknown` if the shard does not answer. */
 export type PartsOnShard = ReadonlyMap<string, { readonly part: Part; readonly isHeld: boolean }> | 'unknown'
 
+/** The parts on the shard with this number. */
+export interface PartsAt {
+  readonly shard: number
+  readonly parts: PartsOnShard
+}
+
 export function reportIndex(
   entry: CatalogEntry,
   record: RunRecord | undefined,
-  onShards: readonly PartsOnShard[],
+  onShards: readonly PartsAt[],
 ): IndexReport {
   const { name, generation, state, table, unique } = entry
   const halted = isHalted(entry)
@@ -71,7 +77,7 @@ export function reportIndex(
   if (record?.state !== 'running') {
     return { ...report, lastRun, inProgress: undefined, misfits: lastRun && misfitsOf(lastRun) }
   }
-  const parts = onShards.flatMap((onShard) => {
+  const parts = onShards.flatMap(({ parts: onShard }) => {
     const found = onShard === 'unknown' ? undefined : onShard.get(table)
     return found?.part.run === record.run ? [found.part] : []
   })
@@ -93,16 +99,16 @@ function reportRun(
   { run, startedAt }: RunRecord,
   table: string,
   state: IndexState,
-  onShards: readonly PartsOnShard[],
+  onShards: readonly PartsAt[],
 ): Omit<RunInProgress, 'undecodable'> {
   // Sweeps have no check phase.
   const planned = state === 'building' ? phases : phases.filter((phase) => phase !== 'check')
-  const found = onShards.map((onShard) => {
+  const found = onShards.map(({ parts: onShard }) => {
     if (onShard === 'unknown') return undefined
     const stored = onShard.get(table)
     return stored?.part.run === run ? stored : undefined
   })
-  const shards = onShards.map((onShard, shard) => reportPart(shard, onShard, found[shard]))
+  const shards = onShards.map(({ shard, parts }, i) => reportPart(shard, parts, found[i]))
   const rate = shards.reduce((sum, part) => sum + part.rate, 0)
   const remaining = rowsLeftOnAll(found.map((stored) => stored && rowsLeft([stored.part], planned)))
   const savedAt = Math.max(0, ...found.map((stored) => stored?.part.pace?.savedAt ?? 0))

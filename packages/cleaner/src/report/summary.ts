@@ -1,7 +1,7 @@
 import { type CallOptions, isLooseleafError } from '@looseleaf/core'
 import { countIn, elapsedBy, parseObject, isError } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { editTask, shardAt } from '@looseleaf/protocol/internal'
+import { editTask, leadingShard } from '@looseleaf/protocol/internal'
 import { addTally, emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 
 /** An error of a round, which was retried. */
@@ -30,7 +30,7 @@ export interface CleanerSummary {
 export interface Reporter {
   count(tally: Tally): void
   recordError(error: unknown): void
-  /** Adds the collected counts to the summary on shard 0. Leaves them for the next call while another process saves. */
+  /** Adds the collected counts to the summary on the leading shard. Leaves them for the next call while another process saves. */
   save(options?: CallOptions): Promise<void>
   /** Counts of this process since its start. */
   readonly totals: Tally
@@ -77,7 +77,7 @@ export function createReporter(context: EngineContext, owner: string, sweepEvery
     },
     async save(options) {
       if (!hasNews && elapsed() - savedAt < QUIET_MS) return
-      const { tasks } = shardAt(context, 0)
+      const { tasks } = leadingShard(context)
       let more = emptyTally()
       let isSaved = false
       try {
@@ -111,7 +111,7 @@ export function createReporter(context: EngineContext, owner: string, sweepEvery
 
 /** Reads the summary of a store; all zero if no cleaner has run yet. */
 export async function readSummary(context: EngineContext, options?: CallOptions): Promise<CleanerSummary> {
-  const state = await shardAt(context, 0).tasks.load(TASK, options)
+  const state = await leadingShard(context).tasks.load(TASK, options)
   return summaryFromText(state?.progress ?? '')
 }
 

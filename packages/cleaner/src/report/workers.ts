@@ -1,5 +1,6 @@
 import type { CallOptions } from '@looseleaf/core'
 import { optionKinds } from '@looseleaf/core/internal'
+import { presentShards } from '@looseleaf/index-engine/internal'
 import { checkStore } from '@looseleaf/protocol/internal'
 import { partTask } from '../clean/part-lease.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
@@ -11,7 +12,7 @@ export async function readWorkers(
   options: CallOptions = {},
 ): Promise<ReadonlyMap<string, number>> {
   checkStore('readWorkers', store, options, { signal: optionKinds.signal })
-  const { shards } = store.context.driver
+  const shards = presentShards(store.context.driver)
   const states = await Promise.all(shards.map(({ tasks }) => tasks.loadAll(tables.map(partTask), options)))
   return new Map(
     tables.map((table) => {

@@ -1,5 +1,5 @@
 import { optionKinds, withCallbacks, type OptionKinds } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
 import { checkStore, pagesOfRows, shardAt } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import { entityPages } from '../look/entity-pages.ts'
@@ -96,8 +96,7 @@ async function sweepShards(
 ): Promise<Tally> {
   await context.catalog.reload({ signal: options.signal })
   const targets = indexesNamed(context, options.indexes).map((entry) => indexTarget(context, entry))
-  const shards =
-    options.shard === undefined ? context.driver.shards.map((_, shard) => shard) : [options.shard]
+  const shards = options.shard === undefined ? presentNumbers(context.driver) : [options.shard]
   for (const shard of shards) shardAt(context, shard)
   const pass = createRepairPass(context, options)
   const limit = pLimit(TUNING.shardsAtOnce)

@@ -1,5 +1,6 @@
 import { isLooseleafError, type CallOptions } from '@looseleaf/core'
 import { optionKinds } from '@looseleaf/core/internal'
+import { presentShards } from '@looseleaf/index-engine/internal'
 import { checkStore } from '@looseleaf/protocol/internal'
 import { loadWitnesses } from './witness-record.ts'
 import { cleanableIndexes } from '../pass/index-target.ts'
@@ -27,7 +28,7 @@ export async function readEmptiedTables(
   const entries = cleanableIndexes(context)
   const tables = entries.map(({ table }) => table)
   const byShard = await Promise.all(
-    context.driver.shards.map(async (shard) => {
+    presentShards(context.driver).map(async (shard) => {
       const records = await loadWitnesses(shard, tables, options).catch((error: unknown) => {
         if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
         return new Map<string, { readonly lostAt: number }>()

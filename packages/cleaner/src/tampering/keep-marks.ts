@@ -1,6 +1,6 @@
 import type { CallOptions } from '@looseleaf/core'
 import { elapsedBy, isOutage } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { presentEntries, presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
 import {
   editTask,
   lookAtMarks,
@@ -72,9 +72,10 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
 
   /** Notes the mark on the next shard, after the mark was committed: in the other order, a crash in between would look like a step back. */
   async function note(shard: number, { mark, at }: ShardMark, options: CallOptions): Promise<void> {
-    const { shards } = context.driver
-    if (shards.length === 1) return
-    const { tasks } = shardAt(context, (shard + 1) % shards.length)
+    const present = presentNumbers(context.driver)
+    const next = present[(present.indexOf(shard) + 1) % present.length]
+    if (next === undefined || next === shard) return
+    const { tasks } = shardAt(context, next)
     const raiseNote = (text: string): string =>
       markFromText(text).mark > mark ? text : markToText({ mark, at })
     await editTask(tasks, noteTask(shard), raiseNote, { owner, ...options })
@@ -99,7 +100,7 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
     async look(options) {
       if (elapsed() - lookedAt < RAISE_MS) return
       lookedAt = elapsed()
-      const looks = await lookAtMarks(context.driver.shards, options)
+      const looks = await lookAtMarks(presentEntries(context.driver), options)
       const found = await Promise.all(
         looks.map((look) =>
           keep(look, options).catch((error: unknown) => {

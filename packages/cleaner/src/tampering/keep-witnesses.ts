@@ -1,6 +1,12 @@
 import { isLooseleafError, type CallOptions } from '@looseleaf/core'
 import { elapsedBy, idKey, isOutage, type CatalogEntry } from '@looseleaf/core/internal'
-import { changeCatalog, keyIdentity, type EngineContext } from '@looseleaf/index-engine/internal'
+import {
+  changeCatalog,
+  keyIdentity,
+  presentNumbers,
+  presentShards,
+  type EngineContext,
+} from '@looseleaf/index-engine/internal'
 import { type IndexPlace, shardAt } from '@looseleaf/protocol/internal'
 import { candidatesOf, confirm } from '../check/confirm.ts'
 import { joinRuns } from '../clean/run-record.ts'
@@ -78,7 +84,7 @@ export function createWitnessKeeper(
   async function hasPendingRows(options: CallOptions): Promise<boolean> {
     if (!context.catalog.current().mayDefer) return false
     const pages = await Promise.all(
-      context.driver.shards.map(({ pending }) => pending.page({ limit: 1 }, options)),
+      presentShards(context.driver).map(({ pending }) => pending.page({ limit: 1 }, options)),
     )
     return pages.some(({ length }) => length > 0)
   }
@@ -141,7 +147,7 @@ export function createWitnessKeeper(
   return {
     async look(options) {
       if (elapsed() - lookedAt < LOOK_MS) return
-      const mine = Array.from(context.driver.shards.keys()).filter(isMine)
+      const mine = presentNumbers(context.driver).filter(isMine)
       if (mine.length === 0) return
       lookedAt = elapsed()
       const targets = cleanableIndexes(context)

@@ -1,6 +1,6 @@
 import type { CallOptions } from '@looseleaf/core'
 import { optionKinds } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { presentEntries, type EngineContext } from '@looseleaf/index-engine/internal'
 import {
   checkStore,
   lookAtMarks,
@@ -30,7 +30,7 @@ export async function readRewinds(
 ): Promise<readonly ShardRewind[]> {
   checkStore('readRewinds', store, options, { signal: optionKinds.signal })
   const { context } = store
-  const looks = await lookAtMarks(context.driver.shards, options)
+  const looks = await lookAtMarks(presentEntries(context.driver), options)
   const found = await Promise.all(looks.map((look) => wentBackIn(context, look, options)))
   return found.filter((shard) => shard !== undefined)
 }

@@ -1,5 +1,6 @@
 import { counted, grouped } from '@looseleaf/core/internal'
 import type { StoredCodecEntry } from '@looseleaf/core/internal'
+import { presentShards } from '@looseleaf/index-engine/internal'
 import { brokenText, inspectBodies } from '@looseleaf/store/internal'
 import {
   defineCommand,
@@ -65,7 +66,7 @@ function addShow(group: LooseleafCommand): void {
     examples: [['codec show', 'all shapes and dictionaries']],
   }).does(async ({ output, signal, openStore }) => {
     const store = await openStore()
-    const { shards } = store.context.driver
+    const shards = presentShards(store.context.driver)
     const onShards = await Promise.all(
       shards.map(async ({ name, codecEntries }) => {
         const rows = await codecEntries.all({ signal })

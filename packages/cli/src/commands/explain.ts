@@ -1,5 +1,5 @@
 import { counted, grouped } from '@looseleaf/core/internal'
-import { definitionFromData } from '@looseleaf/index-engine/internal'
+import { definitionFromData, presentShards } from '@looseleaf/index-engine/internal'
 import type { QueryExplanation } from '@looseleaf/store'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { findIndex } from '../indexes/find-index.ts'
@@ -36,7 +36,7 @@ export const addExplain: AddCommand = (program) => {
       const store = await invocation.openStore()
       const index = definitionFromData(findIndex(store, name))
       const plan = await store.explain(index, parseWhere(index, conditions), { scatter, signal })
-      output.result(plan, () => planText(plan, store.context.driver.shards.length))
+      output.result(plan, () => planText(plan, presentShards(store.context.driver).length))
     })
 }
 

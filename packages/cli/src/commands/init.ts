@@ -1,5 +1,6 @@
 import { LooseleafError } from '@looseleaf/core'
 import { counted } from '@looseleaf/core/internal'
+import { presentShards } from '@looseleaf/index-engine/internal'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { indexTable } from '../indexes/index-table.ts'
 
@@ -43,7 +44,7 @@ export const addInit: AddCommand = (program) => {
       const indexes = await store.indexes({ signal: invocation.signal })
       const result = {
         storeId: catalog.current().storeId,
-        shards: driver.shards.map((shard) => shard.name),
+        shards: presentShards(driver).map((shard) => shard.name),
         indexes,
       }
       output.result(result, () => {

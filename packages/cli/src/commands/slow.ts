@@ -1,6 +1,7 @@
 import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
 import { counted } from '@looseleaf/core/internal'
 import type { RunningStatement } from '@looseleaf/core/internal'
+import { presentShards } from '@looseleaf/index-engine/internal'
 import { errorOfShard } from '../running/error-of-shard.ts'
 import { InvalidArgumentError } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
@@ -46,7 +47,7 @@ export const addSlow: AddCommand = (program) => {
     .does(async ({ output, signal, openStore }, { over }: SlowCommandOptions) => {
       const { driver } = (await openStore({ warn: false })).context
       const shards = await Promise.all(
-        driver.shards.map(async (shard): Promise<ShardActivity> => {
+        presentShards(driver).map(async (shard): Promise<ShardActivity> => {
           const answer = await shard.activity?.({ signal }).catch(errorOfShard)
           return isLooseleafError(answer)
             ? { name: shard.name, statements: undefined, error: answer }

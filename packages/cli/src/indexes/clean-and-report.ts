@@ -1,3 +1,4 @@
+import { presentShards } from '@looseleaf/index-engine/internal'
 import {
   checkIndex,
   cleanIndex,
@@ -28,7 +29,7 @@ export async function cleanAndReport(
   const { output, signal } = invocation
   const store = await invocation.openStore()
   const progress = output.progress({ label: 'cleaning', unit: 'rows' })
-  const position = createPosition(store.context.driver.shards.length)
+  const position = createPosition(presentShards(store.context.driver).length)
   const problems = createProblemReporter(output, (write) => progress.aside(write))
   let hasWaited = false
   try {

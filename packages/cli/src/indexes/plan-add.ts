@@ -11,6 +11,7 @@ import {
   sameEntry,
   sameRows,
   tableSpec,
+  presentShards,
 } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { includedText } from './index-table.ts'
@@ -49,12 +50,12 @@ export async function planAdd(
   await catalog.reload(options)
   const indexes = planIndexes(store, definitions)
   const isFilled = indexes.some(({ tables }) => tables.length > 0)
-  const counts = isFilled ? driver.shards.map((shard) => shard.entities.count(options)) : []
+  const counts = isFilled ? presentShards(driver).map((shard) => shard.entities.count(options)) : []
   const entities = (await Promise.all(counts)).reduce(
     (sum, count) => sum + count.entities + count.tombstones,
     0,
   )
-  return { indexes, shards: driver.shards.map(({ name }) => name), entities }
+  return { indexes, shards: presentShards(driver).map(({ name }) => name), entities }
 }
 
 /** Returns the effect of adding each definition, by the catalog that this process knows. */
@@ -67,7 +68,7 @@ export function planIndexes(
   const everUsed = shards.flatMap((shard) => shard?.indexes ?? [])
   const added: CatalogEntry[] = []
   return definitions.map((definition) => {
-    const planned = planIndex(known, [...everUsed, ...added], definition, driver.shards[0] as Shard)
+    const planned = planIndex(known, [...everUsed, ...added], definition, presentShards(driver)[0] as Shard)
     added.push(...planned.added)
     return planned.index
   })

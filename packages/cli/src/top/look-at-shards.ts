@@ -1,5 +1,6 @@
 import { isLooseleafError, type LooseleafError, type Shard } from '@looseleaf/core'
 import { platformTime } from '@looseleaf/core/internal'
+import { presentShards } from '@looseleaf/index-engine/internal'
 import { errorOfShard } from '../running/error-of-shard.ts'
 import type { Invocation } from '../running/invocation.ts'
 
@@ -32,7 +33,11 @@ export async function lookAtShards(
   before: readonly ShardLook[] = [],
 ): Promise<readonly ShardLook[]> {
   const { driver } = (await openStore({ warn: false })).context
-  return Promise.all(driver.shards.map((shard, i) => lookAtShard(shard, before[i]?.now, signal)))
+  return Promise.all(
+    presentShards(driver).map((shard) =>
+      lookAtShard(shard, before.find(({ name }) => name === shard.name)?.now, signal),
+    ),
+  )
 }
 
 async function lookAtShard(shard: Shard, since: number | undefined, signal: AbortSignal): Promise<ShardLook> {

@@ -1,5 +1,6 @@
 import { formatId, isLooseleafError, type Bag } from '@looseleaf/core'
 import type { EntityPageRow } from '@looseleaf/core/internal'
+import { presentEntries } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { readPart } from '../requests/read-part.ts'
 import type { MayShow, ShownStore } from '../requests/shown-store.ts'
@@ -24,9 +25,10 @@ export async function recentEntities(
   signal: AbortSignal,
 ): Promise<Html> {
   const { driver, bodies } = store.context
-  const shards = driver.shards.slice(0, MAX_SHARDS)
+  const present = presentEntries(driver)
+  const shards = present.slice(0, MAX_SHARDS)
   const pages = await Promise.all(
-    shards.map(({ entities }) =>
+    shards.map(([, { entities }]) =>
       readPart(
         (limited) =>
           entities.pageByUpdated({ since: 0 }, MAX_READ, {
@@ -42,16 +44,17 @@ export async function recentEntities(
   const isOwned = (id: Uint8Array, shard: number): boolean =>
     layout?.moves === undefined || placement.shardOfId(id) === shard
   const read = pages
-    .flatMap(({ value = [] }, i) =>
-      value.filter(({ id }) => isOwned(id, i)).map((row) => ({ ...row, shard: shards[i]?.name ?? '' })),
-    )
+    .flatMap(({ value = [] }, i) => {
+      const [number, { name }] = shards[i]!
+      return value.filter(({ id }) => isOwned(id, number)).map((row) => ({ ...row, shard: name }))
+    })
     .toSorted((a, b) => b.updated - a.updated)
   const [rows, skipped] = mostlyLiving(read)
   const silent = pages.flatMap(({ failure }, i) =>
-    failure === undefined ? [] : [`The writes on ${shards[i]?.name} are unknown: ${failure}`],
+    failure === undefined ? [] : [`The writes on ${shards[i]![1].name} are unknown: ${failure}`],
   )
   const bags = await Promise.all(rows.map((row) => (mayShow === undefined ? undefined : bagOf(bodies, row))))
-  const unreadShards = driver.shards.length - shards.length
+  const unreadShards = present.length - shards.length
   return markup`<h2>Latest writes</h2>
 ${
   rows.length === 0

@@ -1,4 +1,5 @@
 import type { CatalogEntry, ShardSizes } from '@looseleaf/core/internal'
+import { presentEntries, presentNumbers } from '@looseleaf/index-engine/internal'
 import { inspectIndexRows, type InspectedIndexRow, type InspectedIndexRows } from '@looseleaf/store/internal'
 import { readPart, readSizes, type PartResult } from '../requests/read-part.ts'
 import { markup, type Html } from '../kit/html.ts'
@@ -34,11 +35,12 @@ export async function indexPage(
       ? (entries.find(({ state, unique }) => state === 'ready' && !unique) ?? entries[0])
       : entries.find((each) => each.table === tableName)
   if (entry === undefined) return notFound('There is no such index.')
-  const shard = Number(query.get('shard') ?? 0)
+  const shard = Number(query.get('shard') ?? presentNumbers(driver)[0])
   const word = query.get('after')
   const scope = `${entry.table} ${shard}`
   const after = word === null ? undefined : places.find(scope, word)
-  if (driver.shards[shard] === undefined) return notFound('There is no such shard.')
+  const present = presentEntries(driver)
+  if (!present.some(([number]) => number === shard)) return notFound('There is no such shard.')
   if (word !== null && after === undefined)
     return notFound('This place in the index was dropped. Start again at the first rows.')
   const [rows, sizes] = await Promise.all([
@@ -49,7 +51,7 @@ export async function indexPage(
     ),
     readSizes(driver, signal),
   ])
-  const shards = cut(driver.shards, MAX_SHARDS, 'shard')
+  const shards = cut(present, MAX_SHARDS, 'shard')
   const address = tableAddress(base, rest, entry.table)
   const body = markup`<h1>Index ${rest}</h1>${purposeOf(options.purposes, rest)}${entries.map((each) => definition(each, sizes))}
 <h2>${entry.unique ? 'Claims' : 'Rows'} in the order of the key: ${entry.table}</h2>
@@ -67,10 +69,10 @@ ${
 }
 ${choices(
   'Shards',
-  shards.shown.map(({ name }, i) => ({
-    href: `${address}&shard=${i}`,
+  shards.shown.map(([number, { name }]) => ({
+    href: `${address}&shard=${number}`,
     label: name,
-    isCurrent: i === shard,
+    isCurrent: number === shard,
   })),
 )}
 ${noteOf(shards.note)}

@@ -1,5 +1,5 @@
 import type { CatalogEntry, ShardSizes } from '@looseleaf/core/internal'
-import { predicateText } from '@looseleaf/index-engine/internal'
+import { predicateText, presentShards } from '@looseleaf/index-engine/internal'
 import { readSizes } from '../requests/read-part.ts'
 import { markup, type Html } from '../kit/html.ts'
 import { columnsText, stateText } from './index-text.ts'
@@ -27,7 +27,7 @@ export async function indexesPage(
   const { shown, note } = cut(found, MAX_INDEXES, 'index table')
   const values = sizes.flatMap(({ value }) => value ?? [])
   const body = markup`<h1>Indexes</h1>
-<p class="lead">${capital(counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes'))} in ${counted(indexes.length, 'table')} on each of ${counted(driver.shards.length, 'shard')}. An index is a table of its own, with one row per key of each entity. Its rows are written before the entity.</p>
+<p class="lead">${capital(counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes'))} in ${counted(indexes.length, 'table')} on each of ${counted(presentShards(driver).length, 'shard')}. An index is a table of its own, with one row per key of each entity. Its rows are written before the entity.</p>
 <form action="${base}/index" method="get"><label for="name">Part of a name</label>
 <input id="name" name="name" value="${text.slice(0, 100)}" autocomplete="off" spellcheck="false"> <button>Find</button></form>
 ${

@@ -1,5 +1,5 @@
-import type { Driver } from '@looseleaf/core'
 import { platformTime, type ShardSizes, isError } from '@looseleaf/core/internal'
+import { presentShards, type StoreDriver } from '@looseleaf/index-engine/internal'
 
 /** Time limit of a part of a page in milliseconds: a silent shard must not delay the other parts. */
 const LIMIT_MS = 2000
@@ -30,10 +30,12 @@ export async function readPart<T>(
 }
 
 export function readSizes(
-  { shards }: Driver,
+  driver: StoreDriver,
   signal: AbortSignal,
 ): Promise<readonly PartResult<ShardSizes | undefined>[]> {
   return Promise.all(
-    shards.map((shard) => readPart(async (limited) => shard.sizes?.({ signal: limited }), signal)),
+    presentShards(driver).map((shard) =>
+      readPart(async (limited) => shard.sizes?.({ signal: limited }), signal),
+    ),
   )
 }

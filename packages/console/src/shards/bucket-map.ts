@@ -1,3 +1,4 @@
+import type { Shard } from '@looseleaf/core'
 import { markup, type Html } from '../kit/html.ts'
 import { counted, cut } from '../kit/text.ts'
 import { noteOf, table } from '../kit/table.ts'
@@ -14,24 +15,28 @@ interface Run {
 }
 
 /** Renders the buckets of each shard as a line, and all of them as a table of ranges. */
-export function bucketMap(shards: readonly number[], names: readonly string[]): Html {
+export function bucketMap(
+  shards: readonly number[],
+  present: readonly (readonly [number: number, shard: Pick<Shard, 'name'>])[],
+): Html {
   const runs = runsOf(shards)
   const drawn = Map.groupBy(runs.slice(0, MAX_RUNS), ({ shard }) => shard)
-  const lines = names
+  const names = new Map(present.map(([number, { name }]) => [number, name]))
+  const lines = present
     .slice(0, MAX_SHARDS)
-    .map((name, shard) => line(name, drawn.get(shard) ?? [], shards.length))
+    .map(([shard, { name }]) => line(name, drawn.get(shard) ?? [], shards.length))
   const { shown, note } = cut(runs, MAX_RANGES, 'range')
   const ranges = table(
     ['buckets', 'how many', 'shard'],
     shown.map((run) => [
       rangeText(run),
       lengthOf(run).toLocaleString('en-US'),
-      names[run.shard] ?? `${run.shard}`,
+      names.get(run.shard) ?? `${run.shard}`,
     ]),
     'Buckets as ranges',
   )
   return markup`<div class="buckets">${lines}</div>
-${runs.length > MAX_RUNS || names.length > MAX_SHARDS ? markup`<p class="soft">Only the first part is drawn.</p>` : undefined}
+${runs.length > MAX_RUNS || present.length > MAX_SHARDS ? markup`<p class="soft">Only the first part is drawn.</p>` : undefined}
 <details><summary>Buckets as ranges</summary>${ranges}${noteOf(note)}</details>`
 }
 

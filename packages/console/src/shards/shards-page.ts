@@ -1,6 +1,7 @@
 import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
 import { readShardReports, type ShardReport } from '@looseleaf/cleaner/internal'
 import type { ShardSizes, StoreLayout } from '@looseleaf/core/internal'
+import { presentEntries } from '@looseleaf/index-engine/internal'
 import type { MoveReport } from '@looseleaf/store'
 import {
   readFailures,
@@ -45,15 +46,15 @@ export async function shardsPage({ store, base }: ShownStore, { signal }: PageRe
   ])
   const { indexes, layout, placement } = catalog.current()
   const kinds = new Set(indexes.flatMap(({ on }) => on?.['_kind'] ?? [])).size
-  const names = shards.map(({ name }) => name)
+  const present = presentEntries(driver)
   const buckets = placement.shardOfBucket
   const body = markup`<h1>Shards</h1>
 <p class="lead">The store has ${counted(shards.length, 'database')} with the same tables, and <a href="${base}/index">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')}</a>${kinds === 0 ? '' : ` of ${counted(kinds, 'kind')}`}. No transaction and no lock spans two databases.</p>
-${contentsTable(names, layout, sizes, followed, buckets)}
-${movesPart(moves, names)}
+${contentsTable(present, layout, sizes, followed, buckets)}
+${movesPart(moves, layout)}
 ${failingCalls(failing)}
 ${cleanerLine(report)}
-${buckets === undefined ? undefined : markup`<h2>Buckets</h2><p>Every id always belongs to the same one of ${buckets.length.toLocaleString('en-US')} buckets, and every bucket is on one shard.</p>${bucketMap(buckets, names)}`}
+${buckets === undefined ? undefined : markup`<h2>Buckets</h2><p>Every id always belongs to the same one of ${buckets.length.toLocaleString('en-US')} buckets, and every bucket is on one shard.</p>${bucketMap(buckets, present)}`}
 <h2>Statements of this process</h2>
 <p>The counts begin when it opened the store. ${capital(counted(callsInFlight, 'call'))} ${callsInFlight === 1 ? 'is' : 'are'} in flight. ${capital(counted(removals.kept, 'lost index row'))} ${removals.kept === 1 ? 'is' : 'are'} kept until no query needs ${removals.kept === 1 ? 'it' : 'them'}.</p>
 ${cache === undefined ? undefined : markup`<p>${cacheText(cache)} It answered ${cache.hits.toLocaleString('en-US')} of ${counted(cache.hits + cache.misses, 'look-up')}.</p>`}
@@ -62,30 +63,33 @@ ${shards.length > MAX_WITH_LANES ? markup`<p class="soft">${capital(counted(shar
   return { status: 200, title: 'Shards', body }
 }
 
-function movesPart(moves: PartResult<readonly MoveReport[]>, names: readonly string[]): Html | undefined {
+function movesPart(
+  moves: PartResult<readonly MoveReport[]>,
+  layout: StoreLayout | undefined,
+): Html | undefined {
   if (moves.failure !== undefined) return markup`<p>The moves of buckets are unknown: ${moves.failure}</p>`
   if (moves.value.length === 0) return undefined
   const { shown, note } = cut(moves.value, MAX_MOVES, 'move')
-  return markup`<h2>Moves of buckets</h2>${movesSection(shown, names)}${noteOf(note)}`
+  return markup`<h2>Moves of buckets</h2>${movesSection(shown, layout?.shards.map(({ name }) => name) ?? [])}${noteOf(note)}`
 }
 
 function contentsTable(
-  names: readonly string[],
+  present: ReturnType<typeof presentEntries>,
   layout: StoreLayout | undefined,
   sizes: readonly PartResult<ShardSizes | undefined>[],
   followed: PartResult<readonly ShardReport[]>,
   buckets: readonly number[] | undefined,
 ): Html {
-  const { shown, note } = cut(names, MAX_SHARDS, 'shard')
+  const { shown, note } = cut(present, MAX_SHARDS, 'shard')
   const held = Map.groupBy(buckets ?? [], (shard) => shard)
   const hasPending = followed.value?.some(({ pending }) => pending !== undefined) ?? false
-  const rows = shown.map((name, i) => {
+  const rows = shown.map(([number, { name }], i) => {
     const size = sizes[i]?.value
     const cleaner = followed.value?.[i]
     return [
       name,
-      layout?.shards[i]?.state ?? '',
-      ...(buckets === undefined ? [] : [(held.get(i)?.length ?? 0).toLocaleString('en-US')]),
+      layout?.shards[number]?.state ?? '',
+      ...(buckets === undefined ? [] : [(held.get(number)?.length ?? 0).toLocaleString('en-US')]),
       size?.entities?.toLocaleString('en-US') ?? '–',
       size === undefined ? '–' : bytesText(size.bytes),
       cleaner?.lagMs === undefined ? '–' : durationText(cleaner.lagMs),
@@ -103,7 +107,7 @@ function contentsTable(
     'its last round',
     ...(hasPending ? ['pending rows'] : []),
   ]
-  const silent = shown.flatMap((name, i) => {
+  const silent = shown.flatMap(([, { name }], i) => {
     const failure = sizes[i]?.failure
     return failure === undefined ? [] : [markup`<p>The contents of ${name} are unknown: ${failure}</p>`]
   })

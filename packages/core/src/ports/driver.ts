@@ -121,6 +121,11 @@ export interface Driver {
    * Absent in drivers that know their own shards only.
    */
   shardAt?(address: string | object): Shard
+  /**
+   * Closes the connections to the shard with this name, which was removed from the store, once their statements have ended. Later calls to
+   * it reject with `CLOSED`; `shardAt` connects anew. Absent in drivers that keep all connections until `close`.
+   */
+  leave?(name: string): Promise<void>
   /** Waits for statements in flight, then closes every connection. Later calls reject with `CLOSED`. */
   close(): Promise<void>
 }

@@ -1,3 +1,5 @@
+import type { AwayBuckets } from './shard-serves.ts'
+
 /** The shards of a store, its bucket map, and the announced moves of buckets. Part of the catalog, the same on every shard. */
 export interface StoreLayout {
   /** Number of changes of the layout since the store was made. A process that knows only its router's map is right while it is 0. */
@@ -19,10 +21,12 @@ export interface LayoutShard {
   /** Its buckets as ascending ranges, such as `0-76,97`; undefined for a router without buckets. */
   readonly buckets?: string | undefined
   /**
-   * `joining`: its tables and codec entries are being completed. It has no buckets. Undefined: it serves. No process writes `draining` or
-   * `removed` yet.
+   * `joining`: its tables and codec entries are being completed. It has no buckets. Undefined: it serves. No process writes `draining` yet.
+   * `removed`: no process sends a statement to its database, which may be gone. It has no buckets, and keeps its number.
    */
   readonly state?: 'joining' | 'draining' | 'removed' | undefined
+  /** The buckets that a removed shard had given up: followers of changes need the record, and cannot read it on the shard any more. */
+  readonly away?: readonly AwayBuckets[] | undefined
 }
 
 /**

@@ -28,8 +28,8 @@ function isLayout(layout: unknown): boolean {
 }
 
 function isLayoutShard(shard: unknown): boolean {
-  const { name, buckets = '', state = '' } = toObject(shard) ?? {}
-  return [name, buckets, state].every((value) => typeof value === 'string')
+  const { name, buckets = '', state = '', away } = toObject(shard) ?? {}
+  return [name, buckets, state].every((value) => typeof value === 'string') && isListOf(away, isAway)
 }
 
 function isMove(move: unknown): boolean {
@@ -44,10 +44,14 @@ function isServes(serves: unknown): boolean {
   return (
     areRanges(owns) &&
     isListOf(leaving, (each) => isInMotion(each, 'to') && areRanges(each['sealed'] ?? '')) &&
-    isListOf(away, (each) => isInMotion(each, 'to', 'end') && isCount(each['emptied'] ?? 0)) &&
+    isListOf(away, isAway) &&
     isListOf(coming, (each) => isInMotion(each, 'from', 'afterAddedId')) &&
     isListOf(arrived, (each) => isInMotion(each, 'from', 'afterAddedId', 'end', 'begin'))
   )
+}
+
+function isAway(record: Readonly<Record<string, unknown>>): boolean {
+  return isInMotion(record, 'to', 'end') && isCount(record['emptied'] ?? 0)
 }
 
 function isInMotion(record: Readonly<Record<string, unknown>>, ...counts: readonly string[]): boolean {

@@ -8,7 +8,7 @@ import {
 import { abortedError, untilAborted } from '@looseleaf/core/internal'
 import { contentsEpochOf, mergeCatalogs, type Catalog, type PlacedCatalog } from './catalog.ts'
 import { createPlacement, type Placement } from './placement.ts'
-import { askMigratedShards, loadShardCatalog } from './read-catalogs.ts'
+import { askMigratedShards, isRemoved, loadShardCatalog } from './read-catalogs.ts'
 import { createSharedReading } from './shared-reading.ts'
 import type { StoreDriver } from './store-driver.ts'
 
@@ -63,7 +63,9 @@ export function createCatalogHolder(driver: StoreDriver, router: Router, initial
   function adopt(catalog: Catalog): void {
     // A newer reading has overtaken one with a lower epoch, or without a shard that has joined since.
     if (catalog.shards.length < current.shards.length) return
-    if (catalog.epochs.every((epoch, shard) => epoch >= (current.epochs[shard] ?? 0))) replace(catalog)
+    const isNewer = (epoch: number, shard: number): boolean =>
+      epoch >= (current.epochs[shard] ?? 0) || isRemoved(catalog.layout, shard)
+    if (catalog.epochs.every(isNewer)) replace(catalog)
   }
 
   /** Takes over a catalog that was read since this number of adoptions. */
@@ -86,15 +88,19 @@ export function createCatalogHolder(driver: StoreDriver, router: Router, initial
   async function readAll(): Promise<PlacedCatalog> {
     const before = adoptions
     const { catalogs, silent } = await askMigratedShards(driver)
-    const known = catalogs.map((answer, shard) => answer ?? current.shards[shard])
+    const known = catalogs.map((answer, shard) => {
+      // No process changes the catalog of a removed shard any more.
+      return answer ?? (driver.removed?.has(shard) ? undefined : current.shards[shard])
+    })
     return takeOver(mergeCatalogs(known, [...silent.values()]), before)
   }
 
   async function readShard(number: number): Promise<PlacedCatalog> {
     const before = adoptions
     const shard = driver.shards[number] as Shard
-    const found = await loadShardCatalog(shard)
     const known = current.shards[number]
+    if (driver.removed?.has(number)) return reading()
+    const found = await loadShardCatalog(shard)
     if (found === undefined || known === undefined || contentsEpochOf(found) !== contentsEpochOf(known))
       return reading()
     if (found.epoch === known.epoch) return current

@@ -1,10 +1,11 @@
-import { LooseleafError, type CallOptions, type Driver, type Shard } from '@looseleaf/core'
-import type { CatalogEntry, ShardCatalog } from '@looseleaf/core/internal'
-import { contentsEpochOf, mergeCatalogs, type Catalog } from './catalog.ts'
+import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import type { CatalogEntry, ShardCatalog, StoreLayout } from '@looseleaf/core/internal'
+import { contentsEpochOf, latestLayout, mergeCatalogs, type Catalog } from './catalog.ts'
 import type { CatalogContents } from './catalog-contents.ts'
 import { loadShardCatalog, loadShardCatalogs, notMigrated } from './read-catalogs.ts'
 import { requirementsOf } from './requirements.ts'
 import { nextEpoch, withContents } from './shard-epochs.ts'
+import { presentShards, type StoreDriver } from './store-driver.ts'
 
 /** Attempts to change the catalog while other processes change it. More conflicts in a row point to a fault, not to a race. */
 const MAX_ATTEMPTS = 50
@@ -15,19 +16,19 @@ export interface CatalogChangeOptions extends CallOptions {
 }
 
 /**
- * Changes the catalog on all shards and raises the epoch: by compare-and-swap on shard 0, then by copies to the others. When the
+ * Changes the catalog on all shards and raises the epoch: by compare-and-swap on the leading shard, then by copies to the others. When the
  * call resolves, no shard accepts an entity from a writer that does not know the change, and every statement of such a writer has
  * ended. Calls `change` again if another process changes the catalog first. `change` returns undefined to change nothing.
  * Rejects with `CONFLICT` after 50 attempts.
  */
 export async function changeCatalogContents(
-  driver: Driver,
+  driver: StoreDriver,
   change: (contents: CatalogContents) => CatalogContents | undefined,
   { holds = () => true, ...options }: CatalogChangeOptions = {},
 ): Promise<Catalog> {
-  const first = driver.shards[0] as Shard
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const current = await leadingCatalog(driver, options)
+    const first = driver.shards[current.shardNumber] as Shard
     const contents = change(current)
     if (contents === undefined) return propagateCatalog(driver, options)
     const changed = { ...current, ...contents }
@@ -36,21 +37,34 @@ export async function changeCatalogContents(
     // These contents begin with this epoch.
     const next = { ...changed, requires, epoch, contentsEpoch: undefined }
     if (!(await first.catalog.change(next, current.epoch, options))) continue
+    // 1. A crash undoes the change. 2. Another process changes the catalog here. 3. The copies of this change lead elsewhere by then.
+    if (leadOf(next.layout) !== current.shardNumber && !(await isDurable(first, epoch, options))) continue
     const { catalogs } = await copyLeadingCatalog(driver, options)
     // A failover may have undone the change on a shard; then the caller must not rely on it.
-    if (catalogs.every((catalog) => contentsEpochOf(catalog) >= epoch && holds(catalog)))
+    if (known(catalogs).every((catalog) => contentsEpochOf(catalog) >= epoch && holds(catalog)))
       return mergeCatalogs(catalogs)
   }
   throw new LooseleafError(
     'CONFLICT',
     `Other processes changed the catalog ${MAX_ATTEMPTS} times in a row. Try again when they are done.`,
-    { shard: first.name },
+    { shard: presentShards(driver)[0]?.name },
   )
+}
+
+/** Returns the number of the leading shard, the first one that was not removed. Every change of the catalog begins there. */
+function leadOf(layout: StoreLayout | undefined): number {
+  return layout?.shards.findIndex(({ state }) => state !== 'removed') ?? 0
+}
+
+/** Tells whether a shard has this epoch before and after a flush, so that no crash can undo it. */
+async function isDurable(shard: Shard, epoch: number, options: CallOptions): Promise<boolean> {
+  await shard.flush(options)
+  return (await loadShardCatalog(shard, options))?.epoch === epoch
 }
 
 /** Changes the indexes alone, like `changeCatalogContents`. */
 export async function changeCatalog(
-  driver: Driver,
+  driver: StoreDriver,
   change: (indexes: readonly CatalogEntry[]) => readonly CatalogEntry[] | undefined,
   options?: CatalogChangeOptions,
 ): Promise<Catalog> {
@@ -65,14 +79,14 @@ export async function changeCatalog(
 }
 
 /**
- * Copies the contents of shard 0 to every shard, and so completes a change whose process crashed after shard 0. Each copy carries
+ * Copies the contents of the leading shard to every shard, and so completes a change whose process crashed in between. Each copy carries
  * their epoch, so an older copy never replaces a newer one.
  */
-export async function propagateCatalog(driver: Driver, options?: CallOptions): Promise<Catalog> {
+export async function propagateCatalog(driver: StoreDriver, options?: CallOptions): Promise<Catalog> {
   for (let attempt = 1; ; attempt++) {
     const { contentsEpoch, catalogs } = await copyLeadingCatalog(driver, options)
     // A failover may have undone a copy.
-    const holds = catalogs.every((catalog) => contentsEpochOf(catalog) >= contentsEpoch)
+    const holds = known(catalogs).every((catalog) => contentsEpochOf(catalog) >= contentsEpoch)
     if (holds || attempt === MAX_ATTEMPTS) return mergeCatalogs(catalogs)
   }
 }
@@ -84,35 +98,45 @@ export async function propagateCatalog(driver: Driver, options?: CallOptions): P
  * 2. The server may have crashed and restarted before the flush. So the call reads again afterwards.
  */
 async function copyLeadingCatalog(
-  driver: Driver,
+  driver: StoreDriver,
   options?: CallOptions,
-): Promise<{ readonly contentsEpoch: number; readonly catalogs: readonly ShardCatalog[] }> {
+): Promise<{ readonly contentsEpoch: number; readonly catalogs: readonly (ShardCatalog | undefined)[] }> {
   const source = await leadingCatalog(driver, options)
-  await Promise.all(driver.shards.slice(1).map((shard) => copyCatalog(source, shard, options)))
-  await Promise.all(driver.shards.map((shard) => shard.flush(options)))
+  const shards = presentShards(driver)
+  const others = shards.filter((shard) => shard !== driver.shards[source.shardNumber])
+  await Promise.all(others.map((shard) => copyCatalog(source, shard, options)))
+  await Promise.all(shards.map((shard) => shard.flush(options)))
   return { contentsEpoch: contentsEpochOf(source), catalogs: await loadShardCatalogs(driver, options) }
 }
 
+const known = (catalogs: readonly (ShardCatalog | undefined)[]): readonly ShardCatalog[] =>
+  catalogs.filter((catalog) => catalog !== undefined)
+
 /**
- * Returns the catalog of shard 0, which leads. If another shard has later contents, shard 0 has lost a change, for example by a
- * restored backup, and takes them over first. Otherwise the next change would start from an outdated state of an index, and its copies
- * could take the other shards past a state that their writers have never seen.
+ * Returns the catalog of the leading shard. If another shard has later contents, the leading one has lost a change, for example by a
+ * restored backup, or has just become the leading one, and takes them over first. Otherwise the next change would start from an outdated state
+ * of an index, and its copies could take the other shards past a state that their writers have never seen.
  */
-async function leadingCatalog(driver: Driver, options?: CallOptions): Promise<ShardCatalog> {
+async function leadingCatalog(driver: StoreDriver, options?: CallOptions): Promise<ShardCatalog> {
   for (;;) {
-    const [first, ...others] = await loadShardCatalogs(driver, options)
-    // A driver has at least one shard.
-    const leading = first as ShardCatalog
-    const newest = others.reduce((a, b) => (contentsEpochOf(b) > contentsEpochOf(a) ? b : a), leading)
+    const catalogs = await loadShardCatalogs(driver, options)
+    const number = leadOf(latestLayout(catalogs))
+    // Only a removed shard has no catalog.
+    const leading = catalogs[number] as ShardCatalog
+    const newest = known(catalogs).reduce(
+      (a, b) => (contentsEpochOf(b) > contentsEpochOf(a) ? b : a),
+      leading,
+    )
     if (contentsEpochOf(newest) === contentsEpochOf(leading)) return leading
-    // Changes nothing if shard 0 has changed since this reading; the loop then reads again.
-    const shard = driver.shards[0] as Shard
+    // Changes nothing if the shard has changed since this reading; the loop then reads again.
+    const shard = driver.shards[number] as Shard
     const next = await withContents(shard, leading, newest, options)
     await shard.catalog.change(next, leading.epoch, options)
   }
 }
 
-async function copyCatalog(source: ShardCatalog, shard: Shard, options?: CallOptions): Promise<void> {
+/** Copies the contents of a catalog to a shard, unless it has later ones. */
+export async function copyCatalog(source: ShardCatalog, shard: Shard, options?: CallOptions): Promise<void> {
   for (;;) {
     const current = await loadShardCatalog(shard, options)
     if (current === undefined) throw notMigrated(shard)

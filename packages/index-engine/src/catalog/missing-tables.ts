@@ -1,16 +1,18 @@
-import { isLooseleafError, type CallOptions, type Driver, type Shard } from '@looseleaf/core'
+import { isLooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
 import type { CatalogEntry } from '@looseleaf/core/internal'
 import { tableSpec } from '../definitions/catalog-entries.ts'
+import { presentShards, type StoreDriver } from './store-driver.ts'
 
 /** Returns the indexes whose table is missing on at least one shard. Reads at most one row per table. */
 export async function indexesWithMissingTables(
-  driver: Driver,
+  driver: StoreDriver,
   entries: readonly CatalogEntry[],
   options?: CallOptions,
 ): Promise<readonly CatalogEntry[]> {
   const isComplete = await Promise.all(
     entries.map(async (entry) => {
-      const hasTable = await Promise.all(driver.shards.map((shard) => hasIndexTable(shard, entry, options)))
+      const shards = presentShards(driver)
+      const hasTable = await Promise.all(shards.map((shard) => hasIndexTable(shard, entry, options)))
       return hasTable.every(Boolean)
     }),
   )

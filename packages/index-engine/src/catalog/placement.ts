@@ -9,7 +9,6 @@ import { rowPlacesOf, singleShards } from './row-places.ts'
  * not keep it: the next catalog may have another layout, or a shard with other buckets.
  */
 export interface Placement {
-  readonly shardCount: number
   /** Returns the shard of an entity: the owner of its bucket. */
   shardOfId(id: Uint8Array): number
   /** Tells whether writes of the entity have to wait, because its bucket is being handed over. Reads need not wait. */
@@ -39,6 +38,8 @@ export function isWritable({ isSealed, isServed }: Placement, id: Uint8Array): b
 
 /** The shards of index rows and claims, by the value of their `shardOn`. */
 export interface RowPlacement {
+  /** The shards that may have rows: all that were not removed. */
+  readonly shards: readonly number[]
   /** Returns the shard where rows of an id, or of another uuid, are read. */
   readOfId(id: Uint8Array): number
   /** Returns the shard where rows of any other key are read. */
@@ -79,8 +80,8 @@ export function createPlacement(
   const layoutOwners = parseBuckets(layout, buckets.shards.length)
   const { shardOfBucket, sealed, unserved, arrivals } = ownersOf(layoutOwners, shards)
   const { readAt, writtenAt } = rowPlacesOf(layoutOwners, layout.moves ?? [], shardCount)
+  const present = layout.shards.flatMap(({ state }, number) => (state === 'removed' ? [] : [number]))
   return {
-    shardCount,
     shardOfId: (id) => shardOfBucket[ofId(id)]!,
     isSealed: (id) => sealed.size > 0 && sealed.has(ofId(id)),
     isServed: (id) => unserved.size === 0 || !unserved.has(ofId(id)),
@@ -92,6 +93,7 @@ export function createPlacement(
           .map((bucket) => [bucket, arrivals?.[bucket] ?? -1]),
       ),
     rows: {
+      shards: present,
       readOfId: (id) => readAt[ofId(id)]!,
       readOfKey: (key) => readAt[ofKey(key)]!,
       writtenOfId: (id) => writtenAt[ofId(id)]!,
@@ -105,7 +107,6 @@ export function createPlacement(
 export function placementOfRouter(router: Router): Placement {
   const single = singleShards(router.shardCount)
   return {
-    shardCount: router.shardCount,
     shardOfId: (id) => router.shardOfId(id),
     isSealed: () => false,
     isServed: () => true,
@@ -113,6 +114,7 @@ export function placementOfRouter(router: Router): Placement {
     servedOn: (shard) =>
       new Map(bucketsOn(router.buckets?.shards ?? [], shard).map((bucket) => [bucket, -1])),
     rows: {
+      shards: Array.from(single.keys()),
       readOfId: (id) => router.shardOfId(id),
       readOfKey: (key) => router.shardOfKey(key),
       writtenOfId: (id) => single[router.shardOfId(id)]!,

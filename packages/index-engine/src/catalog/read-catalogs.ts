@@ -1,5 +1,5 @@
 import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
-import { isOutage, type ShardCatalog } from '@looseleaf/core/internal'
+import { isOutage, type ShardCatalog, type StoreLayout } from '@looseleaf/core/internal'
 import { latestLayout, mergeCatalogs, type Catalog } from './catalog.ts'
 import { requireUnderstood } from './requirements.ts'
 import type { StoreDriver } from './store-driver.ts'
@@ -16,22 +16,28 @@ export async function loadShardCatalog(
 
 /** The answers of all shards to a reading of their catalogs. */
 export interface ShardAnswers {
-  /** In the order of the shards. Undefined for a shard without a catalog, and for one that does not answer. */
+  /** By shard number. Undefined for a shard without a catalog, for one that does not answer, and for a removed one. */
   readonly catalogs: readonly (ShardCatalog | undefined)[]
   /** Errors of the shards that did not answer, by shard number. */
   readonly silent: ReadonlyMap<number, LooseleafError>
 }
 
 /**
- * Reads every shard's catalog, also of shards that have joined the store since the last reading. Rejects if no shard answers, and with any
- * error that is not an outage of its shard.
+ * Reads the catalogs of all shards that were not removed, also of shards that have joined the store since the last reading. Rejects if none of
+ * them answers, and with any error that is not an outage of its shard.
  */
 export async function askShards(driver: StoreDriver, options?: CallOptions): Promise<ShardAnswers> {
   const silent = new Map<number, LooseleafError>()
   const catalogs: (ShardCatalog | undefined)[] = []
+  let removed: readonly number[] = []
   do {
-    const unread = driver.shards.slice(catalogs.length)
-    const answers = await Promise.allSettled(unread.map((shard) => loadShardCatalog(shard, options)))
+    const first = catalogs.length
+    const unread = driver.shards.slice(first)
+    const answers = await Promise.allSettled(
+      unread.map(async (shard, place) =>
+        driver.removed?.has(first + place) ? undefined : loadShardCatalog(shard, options),
+      ),
+    )
     for (const answer of answers) {
       if (answer.status === 'rejected') {
         if (!isOutage(answer.reason)) throw answer.reason
@@ -39,31 +45,69 @@ export async function askShards(driver: StoreDriver, options?: CallOptions): Pro
       }
       catalogs.push(answer.status === 'fulfilled' ? answer.value : undefined)
     }
+    // Before they are arranged, the shards have other places than by number.
+    if (driver.follow === undefined) break
     const layout = latestLayout(catalogs)
-    if (layout !== undefined) driver.follow?.(layout)
+    removed = settledRemovals(catalogs)
+    if (layout !== undefined) driver.follow(layout, removed)
   } while (driver.shards.length > catalogs.length)
-  if (silent.size === catalogs.length) throw silent.get(0)
-  return { catalogs, silent }
+  for (const number of removed) silent.delete(number)
+  const [error] = silent.values()
+  if (error !== undefined && silent.size + removed.length === catalogs.length) throw error
+  return {
+    catalogs: catalogs.map((catalog, number) => (removed.includes(number) ? undefined : catalog)),
+    silent,
+  }
+}
+
+/** Tells whether a layout has a shard with this number that was removed. */
+export function isRemoved(layout: StoreLayout | undefined, number: number): boolean {
+  return layout?.shards[number]?.state === 'removed'
+}
+
+/**
+ * Returns the numbers of the shards that are removed by a layout, once another shard has it. The leading shard has the change of its own
+ * removal first. Until another one has it too, the removed shard still counts: its catalog is the only one with the change.
+ */
+export function settledRemovals(catalogs: readonly (ShardCatalog | undefined)[]): readonly number[] {
+  const layout = latestLayout(catalogs)
+  const removed = Array.from(layout?.shards.keys() ?? []).filter((number) => isRemoved(layout, number))
+  const isSettled = catalogs.some(
+    (catalog) =>
+      catalog?.layout !== undefined &&
+      catalog.layout.revision === layout?.revision &&
+      !removed.includes(catalog.shardNumber),
+  )
+  return isSettled ? removed : []
 }
 
 /** Reads every shard's catalog like `askShards`. Rejects with `NOT_MIGRATED` if a shard that answers has none. */
 export async function askMigratedShards(driver: StoreDriver, options?: CallOptions): Promise<ShardAnswers> {
   const answers = await askShards(driver, options)
+  const layout = latestLayout(answers.catalogs)
   const missing = answers.catalogs.findIndex(
-    (catalog, number) => catalog === undefined && !answers.silent.has(number),
+    (catalog, number) => catalog === undefined && !answers.silent.has(number) && !isRemoved(layout, number),
   )
   if (missing !== -1) throw notMigrated(driver.shards[missing] as Shard)
   return answers
 }
 
-/** Reads every shard's catalog. Rejects if a shard does not answer, and with `NOT_MIGRATED` if a shard has no catalog. */
+/**
+ * Reads every shard's catalog, by shard number; undefined for a removed one. Rejects if a shard does not answer, and with `NOT_MIGRATED` if a
+ * shard has no catalog.
+ */
 export async function loadShardCatalogs(
   driver: StoreDriver,
   options?: CallOptions,
-): Promise<readonly ShardCatalog[]> {
+): Promise<readonly (ShardCatalog | undefined)[]> {
   const { catalogs, silent } = await askMigratedShards(driver, options)
   for (const error of silent.values()) throw error
-  return catalogs as readonly ShardCatalog[]
+  return catalogs
+}
+
+/** Returns the first of these catalogs. At least one shard has to have answered. */
+export function anyCatalog(catalogs: readonly (ShardCatalog | undefined)[]): ShardCatalog {
+  return catalogs.find((catalog) => catalog !== undefined) as ShardCatalog
 }
 
 /** Reads and merges every shard's catalog; rejects as `loadShardCatalogs` does. */

@@ -4,7 +4,7 @@ import type { Placement } from '../catalog/placement.ts'
 import { openIndex, type OpenIndex } from './open-index.ts'
 
 /** The part of a placement that row places depend on. */
-type RowShards = Pick<Placement, 'rows' | 'shardCount'>
+type RowShards = Pick<Placement, 'rows'>
 
 /**
  * Returns the shard where an index row or a claim is read. It depends on the row and the layout alone, so writers and cleaners with one
@@ -56,10 +56,10 @@ function placeOfRow<Place>(
   return isUuid(index, shardColumn) ? ofId(value as Uint8Array) : ofKey(stableBytes(value))
 }
 
-/** Returns the shards that may have rows with this prefix: one shard if the prefix contains `shardOn`, otherwise all shards. */
+/** Returns the shards that may have rows with this prefix: one shard if the prefix contains `shardOn`, otherwise all that were not removed. */
 export function shardsOfQuery(
   definition: IndexDefinitionData,
-  { rows, shardCount }: RowShards,
+  { rows }: RowShards,
   prefix: Key,
 ): readonly number[] {
   const index = openIndex(definition)
@@ -70,7 +70,7 @@ export function shardsOfQuery(
       isUuid(index, shardColumn) ? rows.readOfId(value as Uint8Array) : rows.readOfKey(stableBytes(value)),
     ]
   }
-  return Array.from({ length: shardCount }, (_, shard) => shard)
+  return rows.shards
 }
 
 const isUuid = ({ types }: OpenIndex, column: number): boolean => types[column] === 'uuid'

@@ -92,3 +92,39 @@ export async function consumerPlaces(
     ]),
   )
 }
+
+/** A consumer's records on one shard. */
+export interface ConsumerOnShard {
+  readonly name: string
+  /** As `consumerPlaces` returns it. */
+  readonly place: number
+  /** Changes that will be tried again, and dead letters. */
+  readonly failing: number
+  readonly deadLetters: number
+}
+
+/** Reads the records that the consumers have on one shard alone. */
+export async function consumersOn(
+  context: EngineContext,
+  shard: number,
+  options: CallOptions,
+): Promise<readonly ConsumerOnShard[]> {
+  const { tasks } = shardAt(context, shard)
+  const { registries } = await readRegistries(context, options)
+  const progress = await readProgress(context, shard, joinedRegistry(registries), options)
+  return Promise.all(
+    Array.from(progress, async ([name, { partitions, failing }]) => {
+      const place = Math.min(...partitions.map(({ updated, since }) => Math.max(updated, since)))
+      const countOf = async (list: LetterList): Promise<number> => {
+        const states = await tasks.loadAll(
+          partitionNumbers.map((number) => letterTask(name, number, list)),
+          options,
+        )
+        const letters = Array.from(states.values(), (state) => parseObject(state.progress)?.['letters'])
+        return letters.reduce((sum: number, each) => sum + (Array.isArray(each) ? each.length : 0), 0)
+      }
+      const [dead, moved] = await Promise.all([countOf('dead'), countOf('moved')])
+      return { name, place, failing: failing.length + moved, deadLetters: dead }
+    }),
+  )
+}

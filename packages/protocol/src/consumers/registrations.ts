@@ -1,6 +1,6 @@
 import { isLooseleafError, type CallOptions, type LooseleafError } from '@looseleaf/core'
 import { countIn, parseObject, textIn, toObject } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from '../shards.ts'
 
 /** Name of the task with the consumers of a store, which is the same on every shard. */
@@ -42,7 +42,7 @@ export interface Registries {
 /** Reads the registries of the shards that answer, and the error of one that does not. Throws if no shard answers. */
 export async function readRegistries(context: EngineContext, options: CallOptions): Promise<Registries> {
   const answers = await Promise.allSettled(
-    Array.from(context.driver.shards.keys(), (shard) => readRegistry(context, shard, options)),
+    presentNumbers(context.driver).map((shard) => readRegistry(context, shard, options)),
   )
   const registries = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
   const failure: unknown = answers.find((answer) => answer.status === 'rejected')?.reason

@@ -4,9 +4,10 @@ import { longestBody, wholeRows, type EngineContext, type WholeRow } from '@loos
 import { placeAt, placeOf, readableFloor } from '../floor.ts'
 import { isEmptyForGood, lastingPage } from '../lasting-page.ts'
 import { createMovedRows } from './moved-rows.ts'
+import { placeOnRemoved } from './removed-place.ts'
 import { streamsProgress } from './streams-progress.ts'
 import { requireUnpurged, type FollowedPlace } from '../purged.ts'
-import { shardAt } from '../shards.ts'
+import { isOfRemovedShard, shardAt } from '../shards.ts'
 
 export interface FollowOptions {
   /** Milliseconds between two reads without new rows; also the largest age of the floor. */
@@ -31,7 +32,7 @@ const PAGE = 500
 const MAX_PAUSE_MS = 2_000
 
 /**
- * Yields the rows of a shard that are changed after this place, in the order of `updated`, without an end. They come in runs of some
+ * Yields the rows of a shard that are changed after this place, in the order of `updated`, until the shard is removed. They come in runs of some
  * MiB; the next run is read when the last one was taken. Yielded rows are durable. Throws `CHANGES_GONE` rather than skip a deletion whose
  * tombstone was purged, or an entity that has left the shard. Rows of moved entities are left out or held back as `createMovedRows` says.
  */
@@ -50,6 +51,11 @@ export async function* followChanges(
   for (let failures = 0; ;) {
     checkOpen()
     try {
+      const end = placeOnRemoved(context, shardNumber, { ...place, since })
+      if (end !== undefined) {
+        yield { rows: [], place: end }
+        return
+      }
       const { floor: until, purged, epoch } = await readableFloor(shard, place, pollMs, signal)
       // A new follower begins at the floor of its first successful read.
       if (since === 0 && place.updated === 0) since = until
@@ -118,6 +124,8 @@ export async function* followChanges(
       if (!isHeld && (page.length === PAGE || taken < page.length)) continue
     } catch (error) {
       throwIfAborted(signal)
+      // A process that has noticed the removal of the shard leaves it at once.
+      if (isOfRemovedShard(context, error)) continue
       if (!isLooseleafError(error) || !error.retryable) throw error
       onRetry(error)
       failures++

@@ -1,9 +1,8 @@
-import { LooseleafError } from '@looseleaf/core'
 import { bucketsIn, type AwayBuckets, type UpdatedPlace } from '@looseleaf/core/internal'
 import { bucketsOf, type EngineContext } from '@looseleaf/index-engine/internal'
 import { loadOwn, type OwnBuckets } from '../moves/own-buckets.ts'
 import type { FollowedPlace } from '../purged.ts'
-import { shardAt } from '../shards.ts'
+import { changesGone, isGone, placeOnRemoved, removedAway } from './removed-place.ts'
 
 /**
  * Turn of a changed row in the stream of one shard:
@@ -54,14 +53,19 @@ export interface FollowerProgress {
 export function createMovedRows(
   context: EngineContext,
   number: number,
-  { sinceOn, hasHandled }: FollowerProgress,
+  progress: FollowerProgress,
   signal: AbortSignal,
 ): MovedRows {
   const buckets = bucketsOf(context.router)
   let known: ShardView | undefined
   let others = new Map<number, OtherShard>()
+  const { hasHandled } = progress
   /** By bucket, the beginning of the arrival before which the follower has handled all changes on other shards. */
   const passed = new Map<number, number>()
+
+  async function sinceOn(shard: number): Promise<number | undefined> {
+    return (await progress.sinceOn(shard)) ?? placeOnRemoved(context, shard, undefined)?.since
+  }
 
   /**
    * Returns what another shard has given up. It was read after the buckets of this shard, so it has every departure before their arrival, and
@@ -71,11 +75,9 @@ export function createMovedRows(
     const since = await sinceOn(shard)
     const kept = others.get(shard)
     if (kept !== undefined && kept.since === since) return kept
-    const { serves } = await loadOwn(context, shard, { signal })
+    const given = removedAway(context, shard) ?? (await loadOwn(context, shard, { signal })).serves.away
     const away = Map.groupBy(
-      (serves.away ?? []).flatMap((record) =>
-        bucketsIn(record.buckets).map((bucket) => ({ bucket, record })),
-      ),
+      (given ?? []).flatMap((record) => bucketsIn(record.buckets).map((bucket) => ({ bucket, record }))),
       ({ bucket }) => bucket,
     )
     const records = new Map(
@@ -185,18 +187,4 @@ function viewOf(own: OwnBuckets): ShardView {
     coming: byBucket(coming),
     arrived: byBucket(arrived),
   }
-}
-
-/** Tells whether changes that the follower has not read may be deleted. A follower that began after that gets the copies instead. */
-function isGone({ updated, since }: FollowedPlace, { end, emptied }: AwayBuckets): boolean {
-  return emptied !== undefined && updated < end && since < emptied
-}
-
-function changesGone(context: EngineContext, number: number, { to }: AwayBuckets): LooseleafError {
-  const { name } = shardAt(context, number)
-  return new LooseleafError(
-    'CHANGES_GONE',
-    `${name}: entities after this place of the changes moved to shard ${to}, and were deleted here. Begin again with 'beginning', and drop everything that no change confirms.`,
-    { shard: name },
-  )
 }

@@ -3,6 +3,7 @@ import { loadOwn } from '../moves/own-buckets.ts'
 import type { FollowedPlace } from '../purged.ts'
 import { shardAt } from '../shards.ts'
 import type { FollowerProgress } from './moved-rows.ts'
+import { placeOnRemoved } from './removed-place.ts'
 
 /**
  * Makes the progress of a follower with a stream for each shard in this process. `placeOn` returns the place that it has reached on a shard;
@@ -19,7 +20,7 @@ export function streamsProgress(
       return Promise.resolve(since === 0 ? undefined : since)
     },
     async hasHandled(shard, _, away) {
-      const place = placeOn(shard)
+      const place = placeOn(shard) ?? placeOnRemoved(context, shard, undefined)
       if (place === undefined) return false
       const unread = away.filter(({ end }) => place.updated < end)
       if (unread.length === 0) return true

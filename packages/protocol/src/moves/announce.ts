@@ -14,6 +14,7 @@ import {
   changeCatalogContents,
   loadShardCatalogs,
   mergeCatalogs,
+  presentNumbers,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
 import { movableBuckets, type MoveWork } from './move-work.ts'
@@ -248,9 +249,10 @@ async function requireEmptied(
   const isFull = (record: AwayBuckets): boolean =>
     record.emptied === undefined && withoutRanges(buckets, record.buckets) !== buckets
   const all = await Promise.all(
-    Array.from(context.driver.shards.keys(), (number) => loadOwn(context, number, options)),
+    presentNumbers(context.driver).map((number) => loadOwn(context, number, options)),
   )
-  for (const [shard, { serves }] of all.entries()) {
+  for (const { catalog, serves } of all) {
+    const shard = catalog.shardNumber
     const full = serves.away?.find(isFull)
     if (full === undefined) continue
     throw new LooseleafError(

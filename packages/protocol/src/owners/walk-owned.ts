@@ -1,6 +1,6 @@
 import type { CallOptions } from '@looseleaf/core'
-import { bucketsIn } from '@looseleaf/core/internal'
-import type { EngineContext, PlacedCatalog } from '@looseleaf/index-engine/internal'
+import { bucketsIn, isOutage } from '@looseleaf/core/internal'
+import { isRemoved, type EngineContext, type PlacedCatalog } from '@looseleaf/index-engine/internal'
 import { beginTarget } from '../moves/begin-target.ts'
 import { catalogAfter, ownersAfter } from './catalog-after.ts'
 import { noOwner } from './no-owner.ts'
@@ -104,7 +104,15 @@ export async function* walkOwned<Row extends PlacedRow>(
   }
 
   // A shard that joins meanwhile gets its buckets from the others.
-  for (let shard = 0; shard < driver.shards.length; shard++) yield* walk(shard, false)
+  for (let shard = 0; shard < driver.shards.length; shard++) {
+    if (driver.removed?.has(shard)) continue
+    try {
+      yield* walk(shard, false)
+    } catch (error) {
+      // Its buckets are unread, and on other shards.
+      if (!isOutage(error) || !isRemoved((await catalog.reload(options)).layout, shard)) throw error
+    }
+  }
   let vain = 0
   while (unread.size > 0) {
     const { shardOfBucket = [] } = (await catalog.reload(options)).placement

@@ -1,6 +1,6 @@
-import { isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { releaseLease, underLease, untilFree } from '@looseleaf/protocol/internal'
+import { leadingShard, releaseLease, underLease, untilFree } from '@looseleaf/protocol/internal'
 
 /** Milliseconds after which the lease of a dead process ends. One process at a time adds or drops indexes. */
 const LEASE_MS = 60_000
@@ -13,7 +13,7 @@ export async function exclusively<T>(
   options: CallOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { tasks, name } = context.driver.shards[0] as Shard
+  const { tasks, name } = leadingShard(context)
   const owner = context.random.uuid()
   /** True if a claim may have been made although it failed. */
   let mayHold = false

@@ -7,6 +7,7 @@ import {
   nextGenerations,
   sameEntry,
   tableSpec,
+  presentShards,
   type Catalog,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
@@ -83,7 +84,7 @@ export async function prepareTables(
 ): Promise<readonly CatalogEntry[]> {
   if (definitions.length === 0) return []
   let coming = nextGenerations(context.catalog.current().indexes, definitions)
-  await requireMayCreate(context.driver.shards, coming, options)
+  await requireMayCreate(presentShards(context.driver), coming, options)
   await changeCatalog(
     context.driver,
     (indexes) => {
@@ -156,5 +157,5 @@ export function isInUseAmong(entry: IndexDefinitionData, indexes: readonly Catal
 }
 
 async function everyShard(context: EngineContext, work: (shard: Shard) => Promise<void>): Promise<void> {
-  await Promise.all(context.driver.shards.map(work))
+  await Promise.all(presentShards(context.driver).map(work))
 }

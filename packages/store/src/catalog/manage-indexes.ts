@@ -6,6 +6,7 @@ import {
   isEntryOf,
   isInUse,
   sameEntry,
+  presentShards,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
 import { exclusively } from './catalog-lease.ts'
@@ -104,7 +105,7 @@ export async function dropIndex(
     const { indexes } = await readWhole(context, options)
     const selected = selectEntries(which, indexes)
     if (selected.length === 0) return false
-    await requireMayDrop(context.driver.shards, options)
+    await requireMayDrop(presentShards(context.driver), options)
     const tables = tablesOf(selected)
     await takeOut(
       context,

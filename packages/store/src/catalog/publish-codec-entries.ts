@@ -1,18 +1,16 @@
-import {
-  isLooseleafError,
-  LooseleafError,
-  type CallOptions,
-  type Driver,
-  type Shard,
-  type Time,
-} from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type CallOptions, type Shard, type Time } from '@looseleaf/core'
 import type { CodecEntries, CodecEntry, StoredCodecEntry } from '@looseleaf/core/internal'
-import { changeCatalogContents, type CatalogHolder } from '@looseleaf/index-engine/internal'
+import {
+  changeCatalogContents,
+  presentShards,
+  type CatalogHolder,
+  type StoreDriver,
+} from '@looseleaf/index-engine/internal'
 import { NOTICE_MS } from './catalog-watch.ts'
 
 /** Ports that publishing needs. */
 export interface Publishing {
-  readonly driver: Driver
+  readonly driver: StoreDriver
   readonly catalog: CatalogHolder
   readonly time: Time
 }
@@ -29,7 +27,7 @@ export async function publishCodecEntries(
   options?: CallOptions,
 ): Promise<readonly string[]> {
   // Fails before anything is announced if a table is missing.
-  for (const shard of driver.shards) await requireTable(shard, entries, options)
+  for (const shard of presentShards(driver)) await requireTable(shard, entries, options)
   if (!catalog.current().hasDefinitions) {
     const changed = await changeCatalogContents(
       driver,
@@ -39,7 +37,7 @@ export async function publishCodecEntries(
     await time.sleep(NOTICE_MS, options?.signal)
     catalog.adopt(changed)
   }
-  const onShards = await Promise.all(driver.shards.map((shard) => addTo(shard, entries, options)))
+  const onShards = await Promise.all(presentShards(driver).map((shard) => addTo(shard, entries, options)))
   const confirmed: string[] = []
   for (const { id } of entries) {
     const rows = onShards.map((stored) => stored.find((row) => row.id === id))

@@ -4,6 +4,7 @@ import {
   indexesWithMissingTables,
   isInUse,
   sameEntry,
+  presentShards,
   type Catalog,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
@@ -29,7 +30,7 @@ export async function replaceLostIndexes(context: EngineContext, options: CallOp
     const catalog = await readWhole(context, options)
     const lost = tablesOf(await lostOf(catalog))
     if (lost.size === 0) return
-    await requireMayDrop(context.driver.shards, options)
+    await requireMayDrop(presentShards(context.driver), options)
     const coming = await prepareTables(context, replaceable(catalog.indexes, lost), options)
     await takeOut(
       context,

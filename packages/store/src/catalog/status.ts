@@ -6,6 +6,7 @@ import {
   mergeCatalogs,
   notMigrated,
   propertyText,
+  presentShards,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
 import type { IndexStatus, ShardStatus, StoreStatus } from '../types.ts'
@@ -15,7 +16,7 @@ import type { IndexStatus, ShardStatus, StoreStatus } from '../types.ts'
  * While no shard answers, the catalog is the copy of this process.
  */
 export async function readStatus(context: EngineContext, options?: CallOptions): Promise<StoreStatus> {
-  const answers = await Promise.all(context.driver.shards.map((shard) => readShard(shard, options)))
+  const answers = await Promise.all(presentShards(context.driver).map((shard) => readShard(shard, options)))
   const shards = answers.map(({ status }) => status)
   const hasAnswer = answers.some(({ catalog }) => catalog !== undefined)
   const { storeId, policies, indexes } = hasAnswer

@@ -1,6 +1,7 @@
 import type { CallOptions, IndexDefinitionData } from '@looseleaf/core'
 import { badArgument, checkOptions, systemTime } from '@looseleaf/core/internal'
 import { definitionsFromData, type EngineContext } from '@looseleaf/index-engine/internal'
+import { createRemovalCheck, type RemovalCheck } from '../calls/removed-shards.ts'
 import { optionsOf } from '../call-options.ts'
 import { createCallTally, type CallTally } from '../failures/call-tally.ts'
 import { createFailureNotes, type FailureNotes } from '../failures/note-failures.ts'
@@ -22,6 +23,7 @@ export abstract class StoreManagement {
   protected readonly observing: Observing
   protected readonly tally: CallTally
   protected readonly failureNotes: FailureNotes
+  protected readonly isOfRemovedShard: RemovalCheck
 
   protected constructor(context: EngineContext, observing: Observing) {
     this.context = context
@@ -33,7 +35,8 @@ export abstract class StoreManagement {
       () => context.time.now(),
       () => takesNotes && this.failureNotes.begin(),
     )
-    this.calls = createStoreCalls(observing, this.tally)
+    this.isOfRemovedShard = createRemovalCheck(context)
+    this.calls = createStoreCalls(observing, this.tally, this.isOfRemovedShard)
   }
 
   /**

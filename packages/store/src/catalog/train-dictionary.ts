@@ -1,6 +1,6 @@
 import { LooseleafError, type Bag, type CallOptions, type Codec } from '@looseleaf/core'
 import { isUndecodable, type CodecEntries } from '@looseleaf/core/internal'
-import { bytesInHand, type EngineContext } from '@looseleaf/index-engine/internal'
+import { bytesInHand, presentShards, type EngineContext } from '@looseleaf/index-engine/internal'
 import { publishCodecEntries } from './publish-codec-entries.ts'
 
 export interface TrainOptions extends CallOptions {
@@ -64,8 +64,9 @@ async function newestBags(context: EngineContext, sample: number, options: CallO
   const { driver, codec, bodies } = context
   const bags: Bag[] = []
   let unreadable = 0
-  for (const [number, { entities, name }] of driver.shards.entries()) {
-    const wanted = Math.ceil((sample - bags.length) / (driver.shards.length - number))
+  const shards = presentShards(driver)
+  for (const [place, { entities, name }] of shards.entries()) {
+    const wanted = Math.ceil((sample - bags.length) / (shards.length - place))
     const until = bags.length + wanted
     let before: { readonly updated: number; readonly addedId: number } | undefined
     while (bags.length < until) {

@@ -1,6 +1,6 @@
 import type { Shard, Time } from '@looseleaf/core'
 import { inBackground, platformTime, systemTime, untilAborted } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { presentShards, type EngineContext } from '@looseleaf/index-engine/internal'
 import { editTask, processName } from '@looseleaf/protocol/internal'
 import type { CallFailures, CallTally } from './call-tally.ts'
 import { NOTES_TASK, notesFromText, notesToText, type FailureNote } from './failure-note.ts'
@@ -72,7 +72,7 @@ export function createFailureNotes(
 
   async function note(failureNote: FailureNote): Promise<boolean> {
     const failing = new Set(failureNote.failures.map(({ shard }) => shard))
-    const { shards } = context.driver
+    const shards = presentShards(context.driver)
     const ordered = shards.toSorted((a, b) => Number(failing.has(a.name)) - Number(failing.has(b.name)))
     for (const shard of ordered) {
       if (ended.signal.aborted) return false

@@ -1,6 +1,6 @@
 import { isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
 import { platformTime, untilAborted, type TaskTable } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { presentShards, type EngineContext } from '@looseleaf/index-engine/internal'
 import { editTasks } from '@looseleaf/protocol/internal'
 import { NOTES_TASK } from './failure-note.ts'
 import { growthOf, sizesFromText, sizesToText, type NotedSize } from './noted-sizes.ts'
@@ -28,7 +28,7 @@ export async function probeShards(
   context: EngineContext,
   options: CallOptions = {},
 ): Promise<readonly ShardProbe[]> {
-  return Promise.all(context.driver.shards.map((shard) => probeShard(context, shard, options)))
+  return Promise.all(presentShards(context.driver).map((shard) => probeShard(context, shard, options)))
 }
 
 async function probeShard(

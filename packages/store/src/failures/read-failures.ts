@@ -1,6 +1,6 @@
 import type { CallOptions, Shard } from '@looseleaf/core'
 import { platformTime, untilAborted } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { presentShards, type EngineContext } from '@looseleaf/index-engine/internal'
 import { NOTES_TASK, notesFromText, type FailureNote, type FailureReport } from './failure-note.ts'
 
 export interface ReadFailuresOptions extends CallOptions {
@@ -13,7 +13,9 @@ export async function readFailures(
   context: Pick<EngineContext, 'driver'>,
   options: ReadFailuresOptions = {},
 ): Promise<readonly FailureReport[]> {
-  const notes = (await Promise.all(context.driver.shards.map((shard) => notesOn(shard, options)))).flat()
+  const notes = (
+    await Promise.all(presentShards(context.driver).map((shard) => notesOn(shard, options)))
+  ).flat()
   const newest = new Map<string, FailureNote>()
   for (const note of notes.toSorted((a, b) => a.at.getTime() - b.at.getTime())) newest.set(note.key, note)
   return [...newest.values()].toReversed().map(({ key: _, ...report }) => report)

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createGate, type Gate } from '@looseleaf/core/internal'
+import { MAX_CALLS, type RemovalCheck } from '../calls/removed-shards.ts'
 import type { CallTally } from '../failures/call-tally.ts'
 import type { CallUnderWay, Observing } from './observing.ts'
 
@@ -11,7 +12,11 @@ export interface StoreCalls extends Pick<Gate, 'checkOpen' | 'close' | 'inFlight
   hold<T>(work: () => Promise<T>): Promise<T>
 }
 
-export function createStoreCalls(observing: Observing, tally: CallTally): StoreCalls {
+export function createStoreCalls(
+  observing: Observing,
+  tally: CallTally,
+  isOfRemovedShard: RemovalCheck,
+): StoreCalls {
   const gate = createGate('The store is closed.')
   const holding = new AsyncLocalStorage<{ isUnderWay: boolean }>()
   let held = 0
@@ -52,7 +57,13 @@ export function createStoreCalls(observing: Observing, tally: CallTally): StoreC
       const under = observing.begin(name, index)
       let failed: { readonly error: unknown } | undefined
       try {
-        return await (under === undefined ? work() : observing.within(under, work))
+        for (let calls = 1; ; calls++) {
+          try {
+            return await (under === undefined ? work() : observing.within(under, work))
+          } catch (error) {
+            if (calls === MAX_CALLS || !(await isOfRemovedShard(error))) throw error
+          }
+        }
       } catch (error) {
         failed = { error }
         throw error

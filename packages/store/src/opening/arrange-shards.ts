@@ -1,6 +1,11 @@
-import type { Driver, Router, Shard } from '@looseleaf/core'
-import type { ShardCatalog } from '@looseleaf/core/internal'
-import { latestLayout, type ShardAnswers, type StoreDriver } from '@looseleaf/index-engine/internal'
+import type { Router, Shard } from '@looseleaf/core'
+import type { ShardCatalog, StoreLayout } from '@looseleaf/core/internal'
+import {
+  latestLayout,
+  settledRemovals,
+  type ShardAnswers,
+  type StoreDriver,
+} from '@looseleaf/index-engine/internal'
 import { checkShardCount } from './check-router.ts'
 import { checkShard, countText, refuse, type StoreIdentity } from './check-shard.ts'
 import { createStoreDriver, type JoinReports } from './store-driver.ts'
@@ -23,20 +28,23 @@ interface Given {
  * Brings the given shards into the order of the layout: each has its number in its own catalog. A shard without a known catalog, which is
  * empty or does not answer, gets the number of its name in the layout. In a list of all shards it may also get a number that is left, in the
  * order of the list. The shards of a new store keep the order of the list. Shards that the list lacks are connected by their address in
- * the layout. Throws `LAYOUT_MISMATCH` unless the given shards are of one store, each once, and the router fits them, and if the driver
+ * the layout. Removed shards are left out, whether they are given or not. Throws `LAYOUT_MISMATCH` unless the given shards are of one store, each once, and the router fits them, and if the driver
  * cannot connect to a missing one.
  */
 export function arrangeShards(
-  driver: Driver,
+  driver: StoreDriver,
   router: Router,
   { catalogs, silent }: ShardAnswers,
   reports?: JoinReports,
 ): ArrangedShards {
-  const given = driver.shards.map((shard, i): Given => ({
+  const all = driver.shards.map((shard, i): Given => ({
     shard,
     catalog: catalogs[i],
     isSilent: silent.has(i),
   }))
+  const layout = latestLayout(catalogs)
+  const removed = settledRemovals(catalogs)
+  const given = all.filter((each) => !isOfRemoved(each, layout, removed))
   const store = storeOf(given)
   if (store === undefined) {
     checkShardCount(router, driver.shards.length)
@@ -44,7 +52,6 @@ export function arrangeShards(
   }
   const identity: StoreIdentity = { router, catalog: store }
   for (const { shard, catalog } of given) if (catalog !== undefined) checkShard(shard, catalog, identity)
-  const layout = latestLayout(catalogs)
   const names =
     layout?.shards.map(({ name }) => name) ?? Array.from({ length: store.shardCount }, () => undefined)
   if (layout?.scheme === undefined) checkShardCount(router, names.length)
@@ -69,21 +76,23 @@ export function arrangeShards(
   }
   const others = given.filter(({ catalog }) => catalog === undefined)
   if (given.length > names.length) refuseExtra(given, others, names.length)
-  for (const [number, name] of names.entries()) {
+  const present = Array.from(names.keys()).filter((number) => !removed.includes(number))
+  for (const number of present) {
+    const name = names[number]
     const at = name === undefined ? -1 : others.findIndex(({ shard }) => shard.name === name)
     if (arranged[number] === undefined && at !== -1) arranged[number] = others.splice(at, 1)[0]
   }
   const mayConnect = layout !== undefined && driver.shardAt !== undefined
-  if (given.length === names.length || !mayConnect)
-    for (const number of names.keys()) arranged[number] ??= others.shift()
+  if (given.length >= present.length || !mayConnect)
+    for (const number of present) arranged[number] ??= others.shift()
   const stranger = others.find(({ isSilent }) => !isSilent)
   if (stranger !== undefined) {
     refuse(
       stranger.shard,
-      `it is empty, and none of the ${countText(names.length)} of the store has this address. Make it a shard of the store with \`looseleaf shard add\`, or leave it out of the list.`,
+      `it is empty, and none of the ${countText(present.length)} of the store has this address. Make it a shard of the store with \`looseleaf shard add\`, or leave it out of the list.`,
     )
   }
-  if (!mayConnect) refuseMissing(given, arranged, names)
+  if (!mayConnect) refuseMissing(given, arranged, names, present)
   const shards = arranged.map((each) => each?.shard)
   return {
     driver: createStoreDriver({ driver, identity, shards, layout, reports }),
@@ -93,8 +102,24 @@ export function arrangeShards(
         each?.isSilent ? [[number, silent.get(driver.shards.indexOf(each.shard))!] as const] : [],
       ),
     ),
-    hasUnasked: arranged.includes(undefined),
+    hasUnasked: present.some((number) => arranged[number] === undefined),
   }
+}
+
+/**
+ * Tells whether a given database is a removed shard of the store. One that does not answer, or was made anew by its driver, has the address of
+ * one.
+ */
+function isOfRemoved(
+  { shard, catalog }: Given,
+  layout: StoreLayout | undefined,
+  removed: readonly number[],
+): boolean {
+  if (catalog !== undefined) return removed.includes(catalog.shardNumber)
+  const numbers = Array.from(layout?.shards.entries() ?? []).flatMap(([number, { name }]) =>
+    name === shard.name ? [number] : [],
+  )
+  return numbers.length > 0 && numbers.every((number) => removed.includes(number))
 }
 
 /** Returns a catalog of the store to which most of the given shards belong; undefined without any catalog. */
@@ -119,10 +144,11 @@ function refuseMissing(
   given: readonly Given[],
   arranged: readonly (Given | undefined)[],
   names: readonly (string | undefined)[],
+  present: readonly number[],
 ): void {
-  const missing = names.flatMap((name, number) =>
+  const missing = present.flatMap((number) =>
     arranged[number] === undefined
-      ? [name === undefined ? `${number}` : `${number} (${name} when it joined)`]
+      ? [names[number] === undefined ? `${number}` : `${number} (${names[number]} when it joined)`]
       : [],
   )
   if (missing.length === 0) return
@@ -131,6 +157,6 @@ function refuseMissing(
     : ''
   refuse(
     given.find(({ catalog }) => catalog !== undefined)!.shard,
-    `its store has ${countText(names.length)}, but the list has ${given.length}. Missing: ${missing.length === 1 ? 'shard' : 'shards'} ${missing.join(', ')}.${silentText} Give all of its shards, in any order: this driver cannot connect to a shard that it was not given.`,
+    `its store has ${countText(present.length)}, but the list has ${given.length}. Missing: ${missing.length === 1 ? 'shard' : 'shards'} ${missing.join(', ')}.${silentText} Give all of its shards, in any order: this driver cannot connect to a shard that it was not given.`,
   )
 }

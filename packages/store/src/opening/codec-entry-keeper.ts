@@ -1,4 +1,4 @@
-import { isLooseleafError, type Driver, type LooseleafError, type Shard, type Time } from '@looseleaf/core'
+import { isLooseleafError, type LooseleafError, type Shard, type Time } from '@looseleaf/core'
 import {
   describeKind,
   elapsedBy,
@@ -9,7 +9,7 @@ import {
   type StoredCodecEntry,
   type StoreEvents,
 } from '@looseleaf/core/internal'
-import type { CatalogHolder } from '@looseleaf/index-engine/internal'
+import { presentShards, type CatalogHolder, type StoreDriver } from '@looseleaf/index-engine/internal'
 import { publishCodecEntries } from '../catalog/publish-codec-entries.ts'
 import type { StoredCodecEntries } from './stored-bodies.ts'
 
@@ -38,7 +38,7 @@ export interface KeeperOptions {
 }
 
 export function createCodecEntryKeeper(
-  driver: Driver,
+  driver: StoreDriver,
   codec: CodecEntries,
   { time, onWarning, detached }: KeeperOptions,
 ): CodecEntryKeeper {
@@ -75,7 +75,7 @@ export function createCodecEntryKeeper(
    */
   async function find(id: string, name: string): Promise<void> {
     const [first, others] = [true, false].map((isFirst) =>
-      driver.shards.filter((shard) => (shard.name === name) === isFirst),
+      presentShards(driver).filter((shard) => (shard.name === name) === isFirst),
     )
     const failures: LooseleafError[] = []
     for (const shard of [...first!, ...others!]) {
@@ -169,7 +169,7 @@ export function createCodecEntryKeeper(
       )
       for (const stored of codec.known()) {
         const isEverywhere =
-          answering.length === driver.shards.length && onShards.every((rows) => rows.has(stored.id))
+          answering.length === presentShards(driver).length && onShards.every((rows) => rows.has(stored.id))
         if (isEverywhere) codec.confirm(stored.id)
         else unsettled.set(stored.id, stored)
       }

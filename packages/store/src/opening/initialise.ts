@@ -10,6 +10,9 @@ import {
   loadShardCatalog,
   requirementsOf,
   tableName,
+  presentEntries,
+  presentShards,
+  type StoreDriver,
 } from '@looseleaf/index-engine/internal'
 import { arrangeShards, type ArrangedShards } from './arrange-shards.ts'
 import { refuse } from './check-shard.ts'
@@ -29,7 +32,7 @@ export type InitialiseOptions = Pick<OpenStoreOptions, 'acceptEmptyShards' | 'po
  * store in use, unless `acceptEmptyShards` is set.
  */
 export async function initialise(
-  given: Driver,
+  given: StoreDriver,
   router: Router,
   definitions: readonly IndexDefinitionData[],
   { acceptEmptyShards, policies, queryTimeMs }: InitialiseOptions,
@@ -39,7 +42,7 @@ export async function initialise(
   if (other > 0 && !acceptEmptyShards) {
     // Another process that makes the store writes shard 0 first, so its catalog is there by now.
     ;({ driver, catalogs } = await load(given, router))
-    if (catalogs[0] === undefined) {
+    if (catalogs[0] === undefined && !driver.removed?.has(0)) {
       refuse(
         driver.shards[0] as Shard,
         `it is empty, but shard ${driver.shards[other]?.name} belongs to a store already. ${HINT}`,
@@ -48,7 +51,7 @@ export async function initialise(
   }
   if (!acceptEmptyShards) await refuseEmptyShards(driver, catalogs)
   const existing = catalogs.find((catalog) => catalog !== undefined)
-  await Promise.all(driver.shards.map((shard) => createTables(shard)))
+  await Promise.all(presentShards(driver).map((shard) => createTables(shard)))
   const indexes = existing?.indexes ?? (await createFirstIndexes(driver, definitions))
   const layout = firstLayout(
     router,
@@ -57,7 +60,7 @@ export async function initialise(
   const contents = { ...withPolicies({}, policies), layout, indexes }
   const first = { ...contents, requires: requirementsOf(contents) }
   let source = existing
-  for (const [shardNumber, shard] of driver.shards.entries()) {
+  for (const [shardNumber, shard] of presentEntries(driver)) {
     const catalog: ShardCatalog = {
       ...(source === undefined ? { epoch: 1 } : await copiedEpochs(shard, { epoch: 0 }, source)),
       format: CATALOG_FORMAT,
@@ -90,16 +93,20 @@ async function requireNumber(shard: Shard, number: number): Promise<void> {
  * shard has lost its data, or its address leads to another database. A shard that has entities but no catalog gets a new one.
  */
 async function refuseEmptyShards(
-  driver: Driver,
+  driver: StoreDriver,
   catalogs: readonly (ShardCatalog | undefined)[],
 ): Promise<void> {
-  if (catalogs.every((catalog) => catalog !== undefined)) return
-  const hold = await Promise.all(driver.shards.map((shard) => holdsEntities(shard)))
-  const inUse = hold.findIndex((holds, number) => holds && catalogs[number] !== undefined)
-  if (inUse === -1) return
-  for (const [number, shard] of driver.shards.entries()) {
+  const present = presentEntries(driver)
+  if (present.every(([number]) => catalogs[number] !== undefined)) return
+  const holding = await Promise.all(
+    present.map(async ([number, shard]) => ((await holdsEntities(shard)) ? [number] : [])),
+  )
+  const hold = holding.flat()
+  const inUse = hold.find((number) => catalogs[number] !== undefined)
+  if (inUse === undefined) return
+  for (const [number, shard] of present) {
     // Another process may have written the catalog since.
-    if (hold[number] || (await loadShardCatalog(shard)) !== undefined) continue
+    if (hold.includes(number) || (await loadShardCatalog(shard)) !== undefined) continue
     refuse(
       shard,
       `it is empty, but shard ${(driver.shards[inUse] as Shard).name} holds entities of a store in use. ${HINT}`,
@@ -126,7 +133,11 @@ async function createFirstIndexes(
   return indexes
 }
 
-async function load(driver: Driver, router: Router): Promise<ArrangedShards> {
-  const catalogs = await Promise.all(driver.shards.map((shard) => loadShardCatalog(shard)))
+async function load(driver: StoreDriver, router: Router): Promise<ArrangedShards> {
+  const catalogs = await Promise.all(
+    driver.shards.map(async (shard, number) =>
+      driver.removed?.has(number) ? undefined : loadShardCatalog(shard),
+    ),
+  )
   return arrangeShards(driver, router, { catalogs, silent: new Map() })
 }

@@ -1,6 +1,6 @@
 import { isLooseleafError, type CallOptions, type Codec, type Shard } from '@looseleaf/core'
 import { isOutage, type CodecEntries, type EntityPageRow } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { presentShards, type EngineContext } from '@looseleaf/index-engine/internal'
 import { sampleBodies, type BodySample } from './body-sample.ts'
 import { decodingProblem, type Decoding } from './check-codec.ts'
 
@@ -65,7 +65,7 @@ export async function inspectBodies(
   context: Pick<EngineContext, 'driver' | 'codec' | 'bodies'>,
   { rows, ...call }: LookOptions,
 ): Promise<BodyInspection> {
-  const { shards } = context.driver
+  const shards = presentShards(context.driver)
   const samples = shards.map((shard) => sampleBodies(shard, { rows, maxBody: MAX_BODY, ...call }))
   return lookAtSamples(samples, shards, context, call)
 }

@@ -4,6 +4,7 @@ import { checkNode, createVersionClock, systemRandomness, systemTime } from '@lo
 import {
   createCatalogHolder,
   createClosing,
+  presentEntries,
   type EngineContext,
   type StoreDriver,
 } from '@looseleaf/index-engine/internal'
@@ -80,7 +81,6 @@ export async function openContext(
     const { silent } = opened
     const catalog = createCatalogHolder(opened.driver, router, opened.catalog)
     const given = options.codec ?? msgpackZlibCodec()
-    const answers = <One>(_: One, number: number): boolean => !silent.has(number)
     // A codec without codec entries needs no keeper.
     const storeCodec = given.forStore?.()
     const keeper =
@@ -100,7 +100,7 @@ export async function openContext(
     close = () => driver.close()
     const codec = storeCodec ?? given
     const bodies = storeCodec && keeper ? bodiesWithEntries(storeCodec, keeper) : plainBodies(given)
-    const answering = driver.shards.filter(answers)
+    const answering = presentEntries(driver).flatMap(([number, shard]) => (silent.has(number) ? [] : [shard]))
     await keeper?.loadAll(catalog, answering)
     const samples = answering.map((shard) => sampleBodies(shard, { rows: ROWS, maxBody: MAX_BODY }))
     const codecEntries = catalog.current().hasDefinitions ? storeCodec?.codecEntries : undefined

@@ -1,4 +1,10 @@
-import { LooseleafError, type Driver, type IndexDefinitionData, type Router } from '@looseleaf/core'
+import {
+  LooseleafError,
+  type Driver,
+  type IndexDefinitionData,
+  type Router,
+  type Shard,
+} from '@looseleaf/core'
 import { isOutage, type ShardCatalog, type StoreEvents } from '@looseleaf/core/internal'
 import {
   askShards,
@@ -8,6 +14,8 @@ import {
   loadShardCatalogs,
   mergeCatalogs,
   notMigrated,
+  presentNumbers,
+  presentShards,
   propagateCatalog,
   type Catalog,
   type ShardAnswers,
@@ -53,7 +61,17 @@ export async function openStore(driver: Driver, options: OpenStoreOptions): Prom
   const opened =
     arranged.silent.size > 0 ? openWithout(arranged, options) : await openWhole(arranged, options)
   checkQueryTime(opened.catalog, options.queryTimeMs)
+  await leaveRemoved(opened)
   return opened
+}
+
+/** Closes the connections to removed shards, which may be in the list. */
+async function leaveRemoved({ driver, catalog }: OpenedStore): Promise<void> {
+  const present = presentShards(driver)
+  for (const number of driver.removed ?? []) {
+    const name = catalog.layout?.shards[number]?.name
+    if (name !== undefined && !present.some((shard) => shard.name === name)) await driver.leave?.(name)
+  }
 }
 
 /**
@@ -73,7 +91,7 @@ async function openWhole(given: ArrangedShards, options: OpenStoreOptions): Prom
     options,
   )
   const catalog = mergeCatalogs(catalogs)
-  if (migrate && catalogs.some((each) => each?.layout === undefined))
+  if (migrate && catalogs.some((each) => each !== undefined && each.layout === undefined))
     return { driver, silent, catalog: await addLayout(driver, router) }
   return {
     driver,
@@ -83,7 +101,8 @@ async function openWhole(given: ArrangedShards, options: OpenStoreOptions): Prom
 }
 
 function hasSameContents(catalogs: ArrangedShards['catalogs']): boolean {
-  return new Set(catalogs.map((catalog) => catalog && contentsEpochOf(catalog))).size === 1
+  const known = catalogs.filter((catalog) => catalog !== undefined)
+  return new Set(known.map(contentsEpochOf)).size === 1
 }
 
 /** Writes the layout that the store has by its router. Moves nothing, and refuses no process that does not know layouts. */
@@ -109,15 +128,16 @@ function openWithout(
   { router, migrate, onWarning, detached }: OpenStoreOptions,
 ): OpenedStore {
   for (const [number, shard] of driver.shards.entries()) {
-    if (catalogs[number] === undefined && !silent.has(number))
+    if (catalogs[number] === undefined && !silent.has(number) && !driver.removed?.has(number))
       throw migrate ? notNow(silent) : notMigrated(shard)
   }
   // At least one shard has answered, and each that has answered has a catalog.
   const known = catalogs.find((catalog) => catalog !== undefined) as ShardCatalog
   if (migrate) onWarning(notNow(silent).message)
   const identity = { router, catalog: known }
-  const shards = driver.shards.map((shard, number) =>
-    silent.has(number)
+  const shards = driver.shards.map((shard, number) => {
+    if (driver.removed?.has(number)) return undefined
+    return silent.has(number)
       ? lateShard(shard, {
           check(catalog) {
             if (catalog === undefined) throw notMigrated(shard)
@@ -128,11 +148,12 @@ function openWithout(
           // Runs in the background: no call waits for warnings.
           onAnswer: () => void detached(() => warnOfSettings(shard, onWarning)).catch(() => undefined),
         })
-      : shard,
-  )
+      : shard
+  })
   const catalog = mergeCatalogs(catalogs, [...silent.values()])
   const reports = { onWarning, detached }
-  return { driver: createStoreDriver({ driver, identity, shards, reports }), catalog, silent }
+  const { layout } = catalog
+  return { driver: createStoreDriver({ driver, identity, shards, layout, reports }), catalog, silent }
 }
 
 /** Makes the error of `migrate` while shards do not answer. */
@@ -150,7 +171,8 @@ export async function warnOfShards(
   { driver, silent }: OpenedStore,
   onWarning: (message: string) => void,
 ): Promise<void> {
-  for (const [number, shard] of driver.shards.entries()) {
+  for (const number of presentNumbers(driver)) {
+    const shard = driver.shards[number] as Shard
     const error = silent.get(number)
     if (error !== undefined) {
       onWarning(`Calls that need this shard fail until it answers. ${error.message}`)

@@ -1,4 +1,4 @@
-import type { Driver } from '@looseleaf/core'
+import { presentEntries, type StoreDriver } from '@looseleaf/index-engine/internal'
 import { lookAtMarks, rewindOf, rewindText } from '@looseleaf/protocol/internal'
 
 /**
@@ -6,15 +6,17 @@ import { lookAtMarks, rewindOf, rewindText } from '@looseleaf/protocol/internal'
  * the shards in `silent`, which did not answer.
  */
 export async function rewindWarnings(
-  { shards }: Driver,
+  driver: StoreDriver,
   silent: ReadonlyMap<number, unknown>,
 ): Promise<readonly string[]> {
-  const answering = shards.map((shard, number) => (silent.has(number) ? undefined : shard))
+  const answering = presentEntries(driver).map(
+    ([number, shard]) => [number, silent.has(number) ? undefined : shard] as const,
+  )
   const looks = await lookAtMarks(answering)
   return looks.flatMap((look) => {
     const wentBack = rewindOf(look, 0)
     if (wentBack === undefined || wentBack.isSwept) return []
-    const { name } = shards[look.shard]!
+    const { name } = driver.shards[look.shard]!
     return `Shard ${name} ${rewindText(wentBack)}. Queries may lack entities, although they say that they are complete, until all indexes were swept: run \`looseleaf clean --restart\`. Empty caches that processes share, and begin consumers anew.`
   })
 }

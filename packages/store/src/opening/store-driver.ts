@@ -1,8 +1,11 @@
 import { isLooseleafError, LooseleafError, type Driver, type Shard } from '@looseleaf/core'
-import { interceptShard, type StoreEvents, type StoreLayout } from '@looseleaf/core/internal'
-import { notMigrated, type StoreDriver } from '@looseleaf/index-engine/internal'
+import { interceptShard, platformTime, type StoreEvents, type StoreLayout } from '@looseleaf/core/internal'
+import { isRemoved, notMigrated, type StoreDriver } from '@looseleaf/index-engine/internal'
 import { checkNumber, checkShard, type StoreIdentity } from './check-shard.ts'
 import { lateShard } from './late-shard.ts'
+
+/** Milliseconds after which a process closes its connections to a removed shard. Well above the longest call. */
+const LEAVE_MS = 60_000
 
 /** Receives the warnings of shards that join later. */
 export interface JoinReports {
@@ -14,10 +17,9 @@ export interface StoreDriverOptions {
   /** Connects to the shards that are not in the list. */
   readonly driver: Driver
   readonly identity: StoreIdentity
-  /** By shard number; undefined for a shard to which the driver connects by the layout. */
+  /** By shard number; undefined for a removed shard, and for one to which the driver connects by the layout. */
   readonly shards: readonly (Shard | undefined)[]
-  /** Undefined if no shard is missing. */
-  readonly layout?: StoreLayout | undefined
+  readonly layout: StoreLayout | undefined
   readonly reports?: JoinReports | undefined
 }
 
@@ -30,6 +32,9 @@ export function createStoreDriver({
   reports,
 }: StoreDriverOptions): StoreDriver {
   const shards: Shard[] = []
+  const removed = new Set<number>()
+  /** Timers by the names of removed shards that are still connected. */
+  const leaving = new Map<string, ReturnType<typeof platformTime.setTimeout>>()
 
   function shardOf(
     number: number,
@@ -39,7 +44,7 @@ export function createStoreDriver({
     const unusable = (error: unknown): unknown => unusableShard(number, name, error)
     let found: Shard
     try {
-      found = connectTo(driver, name)
+      found = shardAt(name)
     } catch (error) {
       if (!isLooseleafError(error)) throw error
       return missingShard(driver, name, unusableShard(number, name, error))
@@ -55,36 +60,87 @@ export function createStoreDriver({
     })
   }
 
+  /**
+   * Takes a removed shard out of the list. Its connections stay for a while: calls that began before are still sent through them, and
+   * a loop that meets `CLOSED` would take the store for closed.
+   */
+  function remove(number: number, layout: StoreLayout): void {
+    removed.add(number)
+    shards[number] = removedShard(driver, number, layout)
+    const { name } = layout.shards[number]!
+    const timer = platformTime.setTimeout(() => void leave(name), LEAVE_MS)
+    timer.unref()
+    leaving.set(name, timer)
+  }
+
+  async function leave(name: string): Promise<void> {
+    platformTime.clearTimeout(leaving.get(name))
+    leaving.delete(name)
+    // An error at the end of a connection has no effect on the store.
+    await driver.leave?.(name).catch(() => undefined)
+  }
+
+  /** Connects to an address; anew if that of a removed shard becomes the address of a new one. */
+  function shardAt(address: string | object): Shard {
+    if (driver.shardAt === undefined)
+      throw new LooseleafError('BAD_OPTION', 'The driver knows only the shards that it was given.')
+    const found = driver.shardAt(address)
+    if (!leaving.has(found.name)) return found
+    // Only the end of the old connections takes time.
+    void leave(found.name)
+    return driver.shardAt(address)
+  }
+
   function warnLater(found: Shard): void {
     // Runs in the background: no call waits for warnings.
     void reports?.detached(() => warnOfSettings(found, reports.onWarning)).catch(() => undefined)
   }
 
   // `DataStore.open` warns of these shards itself.
-  for (const [number, shard] of given.entries())
+  for (const [number, shard] of given.entries()) {
+    const isGone = shard === undefined && isRemoved(first, number)
+    if (isGone) removed.add(number)
     // `arrangeShards` gives a layout with every missing shard.
-    shards.push(shard ?? shardOf(number, first!.shards[number]!))
+    shards.push(
+      shard ?? (isGone ? removedShard(driver, number, first!) : shardOf(number, first!.shards[number]!)),
+    )
+  }
 
   return {
     shards,
-    ...(driver.shardAt && { shardAt: (address: string | object) => driver.shardAt!(address) }),
-    follow(layout) {
-      for (const shard of layout.shards.slice(shards.length))
-        shards.push(shardOf(shards.length, shard, warnLater))
+    removed,
+    ...(driver.shardAt && { shardAt }),
+    ...(driver.leave && { leave }),
+    follow(layout, gone) {
+      for (const [number, shard] of layout.shards.entries()) {
+        if (removed.has(number)) continue
+        if (gone.includes(number)) remove(number, layout)
+        else if (number >= shards.length) shards.push(shardOf(number, shard, warnLater))
+      }
     },
-    close: () => driver.close(),
+    async close() {
+      // The files of a removed shard may be gone, and are not missed.
+      await Promise.all(Array.from(leaving.keys(), leave))
+      await driver.close()
+    },
   }
-}
-
-function connectTo(driver: Driver, name: string): Shard {
-  if (driver.shardAt !== undefined) return driver.shardAt(name)
-  throw new LooseleafError('BAD_OPTION', 'The driver knows only the shards that it was given.')
 }
 
 /** Stands for a shard to which there is no way. */
 function missingShard({ shards: [any] }: Driver, name: string, error: unknown): Shard {
   const { replicas: _, connections: __, ...rest } = any!
-  return interceptShard({ ...rest, name }, () => Promise.reject(error))
+  return interceptShard({ ...rest, name }, async () => {
+    // The list of shards changes just before the catalog in memory, which tells a caller what the error means.
+    await new Promise((resolve) => platformTime.setImmediate(resolve))
+    throw error
+  })
+}
+
+/** Stands for a removed shard. A call that began before its process had noticed the removal gets the error, and begins again. */
+function removedShard(driver: Driver, number: number, layout: StoreLayout): Shard {
+  const { name } = layout.shards[number]!
+  const message = `Shard ${number}, ${name}, was removed from the store.`
+  return missingShard(driver, name, new LooseleafError('SHARD_UNAVAILABLE', message, { shard: name }))
 }
 
 /** Makes the error of a joined shard that this process cannot use. It is an outage of that shard: calls that do not need it go on. */

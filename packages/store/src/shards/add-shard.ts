@@ -1,5 +1,5 @@
 import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
-import { badArgument, type CatalogEntry, type ShardCatalog, type StoreLayout } from '@looseleaf/core/internal'
+import { badArgument, type CatalogEntry, type StoreLayout } from '@looseleaf/core/internal'
 import {
   CATALOG_FORMAT,
   changeCatalogContents,
@@ -8,6 +8,8 @@ import {
   loadShardCatalog,
   loadShardCatalogs,
   mergeCatalogs,
+  anyCatalog,
+  presentShards,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
 import { exclusively } from '../catalog/catalog-lease.ts'
@@ -90,7 +92,9 @@ async function prepareTables(
   const catalog = mergeCatalogs(await loadShardCatalogs(driver, options))
   for (const entry of catalog.indexes) await createIndexTable(shard, entry, options)
   if (catalog.hasDefinitions) {
-    const entries = await Promise.all(driver.shards.map(({ codecEntries }) => codecEntries.all(options)))
+    const entries = await Promise.all(
+      presentShards(driver).map(({ codecEntries }) => codecEntries.all(options)),
+    )
     const byId = new Map(entries.flat().map((entry) => [entry.id, entry]))
     await shard.codecEntries.add([...byId.values()], options)
   }
@@ -104,7 +108,7 @@ async function writeCatalog(
   number: number,
   options: CallOptions,
 ): Promise<void> {
-  const [source] = (await loadShardCatalogs(driver, options)) as [ShardCatalog]
+  const source = anyCatalog(await loadShardCatalogs(driver, options))
   const serves = { owns: '' }
   const own = {
     format: CATALOG_FORMAT,

@@ -4,6 +4,7 @@ import {
   loadShardCatalog,
   loadShardCatalogs,
   mergeCatalogs,
+  isRemoved,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
 import { holdsEntities } from '../opening/holds-entities.ts'
@@ -42,7 +43,7 @@ export async function requireCandidate(
       'The catalog of this store has no layout. Open the store once with `migrate: true`, or run `looseleaf init`, and add the shard then.',
     )
   }
-  const known = layout.shards.findIndex(({ name }) => name === shard.name)
+  const known = layout.shards.findIndex(({ name, state }) => name === shard.name && state !== 'removed')
   if (known !== -1) {
     if (own?.storeId === storeId && own.shardNumber === known) return { number: known, isMember: true }
     refuse(
@@ -61,6 +62,12 @@ export async function requireCandidate(
       shard,
       `it belongs to another store (${own.storeId}). A shard that joins has to be an empty database.`,
     )
+  if (isRemoved(layout, own.shardNumber)) {
+    refuse(
+      shard,
+      `it was shard ${own.shardNumber} of this store, and was removed. A shard that joins has to be an empty database: drop its tables first.`,
+    )
+  }
   const member = catalogs[own.shardNumber]
   if (member !== undefined && own.epoch >= member.epoch) {
     refuse(

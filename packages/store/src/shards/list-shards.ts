@@ -1,5 +1,5 @@
 import { isLooseleafError, type CallOptions, type LooseleafError } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { isRemoved, type EngineContext } from '@looseleaf/index-engine/internal'
 import type { BucketSize } from '@looseleaf/mover'
 import { sizesOn, totalOf } from '@looseleaf/mover/internal'
 import { createThrottle } from '@looseleaf/protocol/internal'
@@ -15,14 +15,14 @@ export interface ListedShard {
   readonly address: string
   /**
    * `joining`: its tables are being made; run `add` again if that was interrupted. `draining`: its buckets are moving to the other shards, and
-   * none comes.
+   * none comes. `removed`: it is no part of the store any more, and no process sends it statements.
    */
   readonly state: 'joining' | 'serving' | 'draining' | 'removed'
   /** Number of its buckets; undefined for a router without buckets. */
   readonly buckets: number | undefined
-  /** Exact counts of all that it has; undefined without the option `sizes`, and if the shard does not answer. */
+  /** Exact counts of all that it has; undefined without the option `sizes`, if the shard does not answer, and for a removed shard. */
   readonly size: BucketSize | undefined
-  /** The error of the shard; undefined if this process reaches it. */
+  /** The error of the shard; undefined if this process reaches it, and for a removed shard, which is not asked. */
   readonly error: LooseleafError | undefined
 }
 
@@ -40,8 +40,8 @@ export async function listShards(
       let error: LooseleafError | undefined
       let size: BucketSize | undefined
       try {
-        await shard.catalog.load(options)
-        if (sizes) size = totalOf((await sizesOn(work, number)).values())
+        if (!isRemoved(layout, number)) await shard.catalog.load(options)
+        if (sizes && !isRemoved(layout, number)) size = totalOf((await sizesOn(work, number)).values())
       } catch (reason) {
         if (!isLooseleafError(reason) || reason.code === 'ABORTED' || reason.code === 'CLOSED') throw reason
         error = reason

@@ -12,6 +12,7 @@ import {
 } from '@looseleaf/mover/internal'
 import { optionsOf } from '../call-options.ts'
 import type { StoreCalls } from '../observing/store-calls.ts'
+import { removeShard } from './remove-shard.ts'
 import { addShard, type AddedShard, type AddShardOptions } from './add-shard.ts'
 import { planShards } from './plan-shards.ts'
 import { listShards, type ListedShard, type ListShardsOptions } from './list-shards.ts'
@@ -78,6 +79,15 @@ export interface StoreShards {
    * after every crash.
    */
   repair(options?: MoveOptions): Promise<RepairReport>
+  /**
+   * Removes a shard from the store, while the store is in use. Resolves when no process sends it statements any more, after about twenty
+   * seconds: its database may be switched off and deleted then. Its number stays its own, and is never given to another shard.
+   *
+   * The shard has to be empty: its buckets have moved to other shards (`drain`), and these moves are over. Rejects with `CONFLICT`, and names
+   * everything for which the shard is still needed; nothing was changed then. Needs every shard. Any step may be repeated: after a crash
+   * or an error call it again, also if the database does not answer any more.
+   */
+  remove(shard: number, options?: CallOptions): Promise<void>
 }
 
 const shardNumber: OptionKind = { expected: 'the number of a shard', fits: Number.isSafeInteger }
@@ -92,6 +102,11 @@ export function createStoreShards(context: EngineContext, calls: StoreCalls): St
     async add(shard, options = {}) {
       checkOptions('shards.add', options, optionsOf.addShard)
       return calls.pass('shards.add', () => addShard(context, shard, options))
+    },
+    async remove(number, options = {}) {
+      checkOptions('shards.remove', options, optionsOf.call)
+      requireKind('The shard of shards.remove', number, shardNumber)
+      return calls.pass('shards.remove', () => removeShard(context, number, options))
     },
     async plan(request, options = {}) {
       checkOptions('shards.plan', options, optionsOf.call)

@@ -6,7 +6,13 @@ import {
   type EntityId,
   type Shard,
 } from '@looseleaf/core'
-import { isWritable, tableSpec, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
+import {
+  isWritable,
+  tableSpec,
+  presentShards,
+  type EngineContext,
+  type Placement,
+} from '@looseleaf/index-engine/internal'
 
 /**
  * Gives an entity a current version if its row has one that no write can have given (`BODY_DAMAGED`), and lowers the stamps of its
@@ -30,7 +36,7 @@ export async function repairVersion(
   const stamp = context.clock.next(0)
   const specs = indexes.map((entry) => tableSpec(entry))
   await Promise.all(
-    driver.shards.map(async (shard) => {
+    presentShards(driver).map(async (shard) => {
       for (const spec of specs) {
         try {
           await shard.index(spec).repairStamps(bytes, stamp, options)

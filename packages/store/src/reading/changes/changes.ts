@@ -5,6 +5,7 @@ import {
   followChanges,
   forEachShard,
   placeAt,
+  placeOnRemoved,
   shardAt,
   type FollowedPlace,
 } from '@looseleaf/protocol/internal'
@@ -90,7 +91,12 @@ async function* followAll(
   const signal = AbortSignal.any([ended.signal, ...(options.signal === undefined ? [] : [options.signal])])
   const places =
     from === 'now'
-      ? await Promise.all(shards.map(({ entities }) => entities.raiseFloor({ signal }).then(begunAt)))
+      ? await Promise.all(
+          shards.map(
+            async ({ entities }, shard) =>
+              placeOnRemoved(context, shard, undefined) ?? begunAt(await entities.raiseFloor({ signal })),
+          ),
+        )
       : from === 'beginning'
         ? shards.map(() => BEGINNING)
         : await storedPlaces(context, from, signal)

@@ -20,7 +20,7 @@ import {
   type IndexState,
   type IndexTableSpec,
 } from '@looseleaf/core/internal'
-import { tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
+import { tableSpec, presentShards, type EngineContext } from '@looseleaf/index-engine/internal'
 import { inspectedKey, rowIdentity, rowsToHave, type InspectedValue } from './inspected-keys.ts'
 
 /** The stored row of an entity, and its index rows. */
@@ -153,7 +153,7 @@ async function rowsOnShards(
 ): Promise<FoundRows> {
   const specs = indexes.map((entry) => tableSpec(entry))
   return Promise.all(
-    driver.shards.map(async (shard) => {
+    presentShards(driver).map(async (shard) => {
       const late = platformTime.abortAfter(ROWS_MS)
       const signal = options.signal === undefined ? late : AbortSignal.any([options.signal, late])
       try {

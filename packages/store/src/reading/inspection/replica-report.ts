@@ -1,6 +1,6 @@
 import type { CallOptions, Shard } from '@looseleaf/core'
 import { untilAborted, platformTime } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { presentEntries, type EngineContext } from '@looseleaf/index-engine/internal'
 import { AHEAD, checkReplica, LATE, reasonOf } from '../freshness/check-replica.ts'
 
 /** The state of a replica, for operators. */
@@ -25,7 +25,7 @@ export async function readReplicas(
   context: EngineContext,
   options: CallOptions = {},
 ): Promise<readonly ReplicaReport[]> {
-  const each = context.driver.shards.map(async (primary, number) => {
+  const each = presentEntries(context.driver).map(async ([number, primary]) => {
     const { replicas = [] } = primary
     if (replicas.length === 0) return []
     const answers = await Promise.all(

@@ -1,5 +1,5 @@
 import { elapsedBy, isOutage, type CatalogEntry } from '@looseleaf/core/internal'
-import type { EngineContext, QueryPlan } from '@looseleaf/index-engine/internal'
+import { presentNumbers, type EngineContext, type QueryPlan } from '@looseleaf/index-engine/internal'
 import { createAge } from '@looseleaf/protocol/internal'
 import { createCatalogWatch } from '../../catalog/catalog-watch.ts'
 import { LayoutChanged } from '../../catalog/layout-changed.ts'
@@ -37,7 +37,9 @@ export function createCompleteness(
   async function hasPending(entries: readonly CatalogEntry[]): Promise<boolean> {
     const tables = [...new Set(entries.map(({ table }) => table))]
     const answers = await Promise.allSettled(
-      driver.shards.flatMap((_, shard) => tables.map((table) => primary.lanes(shard).pending.submit(table))),
+      presentNumbers(driver).flatMap((shard) =>
+        tables.map((table) => primary.lanes(shard).pending.submit(table)),
+      ),
     )
     return answers.some((answer) => answer.status === 'rejected' || answer.value)
   }
@@ -51,7 +53,7 @@ export function createCompleteness(
 
   async function look(view: ReadView, plans: Planned): Promise<boolean> {
     try {
-      return await watch.mayBePending(plans[0]?.shards[0] ?? 0)
+      return await watch.mayBePending(plans[0]?.shards[0] ?? presentNumbers(driver)[0]!)
     } catch (error) {
       // Replicas serve only while no rows may be deferred, so a call that reads replicas alone goes on without its primary.
       const areReplicas = plans.every(({ shards }) => shards.every((shard) => view.isReplica(shard)))

@@ -1,0 +1,40 @@
+import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
+import { elapsedBy } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { isOfRemovedShard } from '@looseleaf/protocol/internal'
+
+/** Milliseconds after which failing calls read the catalog once more. In an outage of a shard all calls that need it fail. */
+const READ_MS = 1_000
+/** Times that a call is made. A second shard may be removed while it is made again. */
+export const MAX_CALLS = 3
+
+/** Tells whether a call failed because a shard was removed that this process did not know to be. The call may then be made again. */
+export type RemovalCheck = (error: unknown) => Promise<boolean>
+
+/**
+ * Makes the check of a store. A process that was suspended goes by an old catalog, and sends its next call to a database that may be switched
+ * off by then. The other shards tell.
+ */
+export function createRemovalCheck(context: EngineContext): RemovalCheck {
+  const { catalog, time } = context
+  const elapsed = elapsedBy(time)
+  let readAt = -Infinity
+  let reading: Promise<unknown> = Promise.resolve()
+
+  return async (error) => {
+    if (!isUnreached(error)) return false
+    if (isOfRemovedShard(context, error)) return true
+    if (elapsed() - readAt >= READ_MS) {
+      readAt = elapsed()
+      reading = catalog.reload().catch(() => undefined)
+    }
+    await reading
+    return isOfRemovedShard(context, error)
+  }
+}
+
+/** Tells whether a shard was not reached, and nothing was changed. */
+function isUnreached(error: unknown): error is LooseleafError {
+  if (!isLooseleafError(error) || error.shard === undefined || error.unknownOutcome) return false
+  return error.code === 'SHARD_UNAVAILABLE' || error.code === 'DEADLINE' || error.code === 'CLOSED'
+}
