@@ -1,65 +1,22 @@
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bucketsIn, systemRandomness } from '@looseleaf/core/internal'
+import { systemRandomness } from '@looseleaf/core/internal'
 import { moveBuckets } from '@looseleaf/mover'
-import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { faultyDriver } from '@looseleaf/testkit'
 import { through } from '@looseleaf-tooling/kit/changed-driver'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   checkIndex,
   cleanIndex,
-  consume,
   DataStore,
-  defineIndex,
-  dropConsumer,
-  LooseleafError,
-  memoryShards,
-  readConsumers,
   sqliteShards,
   startCleaner,
   type DataStoreOptions,
-  type Driver,
-  type EntityChange,
   type EntityId,
 } from '../src/index.ts'
-
-const byUser = defineIndex('by_user', { properties: { user: 'string', n: 'integer' }, shardOn: 'user' })
-const byRank = defineIndex('by_rank', { properties: { n: 'integer' }, shardOn: 'id' })
-const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name', unique: true })
-const byGroup = defineIndex('by_group', { properties: { group: 'string' }, shardOn: 'group' })
-const indexes = [byUser, byRank, byName]
-
-const bagOf = (n: number): object => ({
-  user: `user ${n % 5}`,
-  n,
-  name: `name ${n}`,
-  group: `group ${n % 3}`,
-})
-
-/** Moves all buckets of a shard to the others. */
-async function drain(store: DataStore, number: number): Promise<void> {
-  const { layout } = store.context.catalog.current()
-  const buckets = bucketsIn(layout!.shards[number]!.buckets!)
-  const targets = layout!.shards.flatMap(({ state }, each) =>
-    each === number || state === 'removed' ? [] : [each],
-  )
-  for (const [place, to] of targets.entries()) {
-    const some = buckets.filter((_, i) => i % targets.length === place)
-    await moveBuckets(store, { from: number, to, buckets: some.join() })
-  }
-}
-
-/** Takes this many changes. */
-async function take(store: DataStore, from: string, count: number): Promise<readonly EntityChange[]> {
-  const changes: EntityChange[] = []
-  for await (const change of store.changes({ from, pollMs: 10 })) {
-    changes.push(change)
-    if (changes.length === count) break
-  }
-  return changes
-}
+import { bagOf, byGroup, byRank, byUser, indexes, take } from './removals.ts'
 
 const open = (folder: string, options: Partial<DataStoreOptions> = {}): Promise<DataStore> =>
   DataStore.open({
@@ -75,11 +32,6 @@ const WRITES = new Set(['change', 'claim', 'save', 'flush', 'add'])
 
 /** The owner of a lease may claim it again, so that the next process need not wait for the end of a dead one's lease. */
 const oneOwner = { ...systemRandomness, uuid: () => '11111111-1111-4111-8111-111111111111' }
-
-const unavailable = (number: number): LooseleafError => {
-  const shard = `memory ${number}`
-  return new LooseleafError('SHARD_UNAVAILABLE', `${shard} is switched off.`, { shard })
-}
 
 function deleteShard(folder: string, number: number): void {
   for (const file of readdirSync(folder)) if (file.startsWith(`shard-${number}.`)) rmSync(join(folder, file))
@@ -99,7 +51,7 @@ describe.each([1, 0])('after shard %i of three was removed and its file deleted,
     drained = mkdtempSync(join(tmpdir(), 'looseleaf-drained-'))
     const made = await open(drained, { migrate: true, queryTimeMs: 500 })
     ids = (await made.putMany(Array.from({ length: 60 }, (_, n) => bagOf(n)))).map(({ id }) => id)
-    await drain(made, removed)
+    await made.shards.drain(removed)
     cursor = (await take(made, 'beginning', 60)).at(-1)!.cursor
     await made.close()
   }, 60_000)
@@ -117,7 +69,7 @@ describe.each([1, 0])('after shard %i of three was removed and its file deleted,
     rmSync(folder, { recursive: true })
   })
 
-  test('calls of a process that has slept go on', async () => {
+  test('all calls of a process that slept through a removal go on', async () => {
     for (const [n, id] of ids.entries()) expect(await sleeper.get(id)).toMatchObject({ n })
     await sleeper.put(bagOf(100))
     expect(await sleeper.putMany([bagOf(101), bagOf(102)])).toHaveLength(2)
@@ -134,21 +86,18 @@ describe.each([1, 0])('after shard %i of three was removed and its file deleted,
     expect(sleeper.stats().shards).toHaveLength(2)
   })
 
-  test.each(['putMany', 'query', 'update', 'addIndex', 'changes', 'scan'] as const)(
-    'a first %s of a process that has slept succeeds',
+  test.each(['query', 'addIndex', 'changes', 'scan'] as const)(
+    'a first %s of a process that slept through a removal succeeds',
     async (call) => {
-      if (call === 'putMany') await sleeper.putMany(Array.from({ length: 20 }, (_, n) => bagOf(200 + n)))
       if (call === 'query')
         expect((await sleeper.query(byRank, {}, { scatter: true, limit: 100 })).items).toHaveLength(60)
-      if (call === 'update')
-        for (const id of ids) await sleeper.update(id, (bag) => ({ ...bag, user: 'new' }))
       if (call === 'addIndex') await sleeper.addIndex(byGroup)
       if (call === 'changes') expect(await take(sleeper, 'beginning', 60)).toHaveLength(60)
       if (call === 'scan') expect(await Array.fromAsync(sleeper.scan())).toHaveLength(60)
     },
   )
 
-  test('an index is added, filled and queried, a cleaner runs, and every index is complete', async () => {
+  test('after a removal an index is added and filled, a cleaner runs, and every index is complete', async () => {
     await store.addIndex(byGroup)
     await using cleaner = startCleaner(store, { onError: (error) => errors.push(error) })
     const errors: unknown[] = []
@@ -172,7 +121,7 @@ describe.each([1, 0])('after shard %i of three was removed and its file deleted,
     expect(again?.id).toBe(all.at(-1)!.id)
   })
 
-  test('a process that starts finds everything, and lists the shard as removed', async () => {
+  test('a process that starts after a removal finds every entity, and lists the shard as removed', async () => {
     const shards = sqliteShards({ folder, shards: removed === 0 ? 3 : 1 })
     const started = await open(folder, { shards })
     expect(await started.getMany([...ids])).toHaveLength(60)
@@ -223,7 +172,7 @@ describe.each([1, 0])('after shard %i of three was removed and its file deleted,
     rmSync(copy, { recursive: true })
   })
 
-  test('a follower that was behind when the shard was emptied is CHANGES_GONE', async () => {
+  test('a follower that was behind when a removed shard was emptied gets CHANGES_GONE', async () => {
     const { storeId, layout } = store.context.catalog.current()
     const { away } = layout!.shards[removed]!
     const [first] = await take(store, 'beginning', 1)
@@ -237,7 +186,7 @@ describe.each([1, 0])('after shard %i of three was removed and its file deleted,
     await expect(take(sleeper, behind, 100)).rejects.toMatchObject({ code: 'CHANGES_GONE' })
   })
 
-  test('the database is refused when it is given again, and joins anew once it is empty', async () => {
+  test('the database of a removed shard is refused as a shard, and joins anew once it is empty', async () => {
     const file = `shard-${removed}.sqlite`
     cpSync(join(drained, file), join(folder, file))
     expect((await Array.fromAsync(sleeper.scan())).length).toBe(60)
@@ -260,7 +209,7 @@ describe.each([1, 0])('after shard %i of three was removed and its file deleted,
     await again.close()
   }, 20_000)
 
-  test('the removal may be repeated, and buckets move between the others', async () => {
+  test('a removal may be repeated, and buckets move between the other shards', async () => {
     await store.shards.remove(removed)
     await store.shards.remove(removed)
     const [from, to] = [0, 1, 2].filter((number) => number !== removed) as [number, number]
@@ -273,134 +222,5 @@ describe.each([1, 0])('after shard %i of three was removed and its file deleted,
     await store.shards.remove(from)
     expect((await sleeper.getMany([...ids])).every((entity) => entity !== undefined)).toBe(true)
     await expect(store.shards.remove(to)).rejects.toMatchObject({ code: 'CONFLICT' })
-  })
-})
-
-describe('a removal', () => {
-  let memory: Driver
-  let store: DataStore
-  let plan: FaultPlan
-
-  beforeEach(async () => {
-    memory = await memoryShards(3).connect()
-    plan = () => undefined
-    store = await openOn(
-      faultyDriver(memory, (call) => plan(call)),
-      { migrate: true, queryTimeMs: 500 },
-    )
-    await store.putMany(Array.from({ length: 40 }, (_, n) => bagOf(n)))
-  })
-  afterEach(async () => {
-    await store.close()
-    await memory.close()
-  })
-
-  const openOn = (driver: Driver, options: Partial<DataStoreOptions> = {}): Promise<DataStore> =>
-    DataStore.open({ shards: keepOpen(driver), indexes, time: leapingTime(), ...options })
-
-  const stateOf = async (number: number): Promise<string> => (await store.shards.list())[number]!.state
-
-  test.each([0, 1])(
-    'of shard %i: no call fails of a process that slept through it and the moves',
-    async (number) => {
-      let isDown = false
-      const sent: string[] = []
-      let last = 100
-      const open = (): Promise<DataStore> =>
-        openOn(
-          faultyDriver(memory, ({ shard, table, operation }) => {
-            if (!isDown || shard !== number) return undefined
-            sent.push(`${table} ${operation}`)
-            return { before: () => Promise.reject(unavailable(number)) }
-          }),
-        )
-      const calls: ((sleeper: DataStore) => Promise<unknown>)[] = [
-        async (sleeper) => expect(await sleeper.getMany([...ids])).not.toContain(undefined),
-        (sleeper) => Promise.all(ids.map((id) => sleeper.exists(id))),
-        (sleeper) => sleeper.putMany(Array.from({ length: 30 }, () => bagOf(++last))),
-        (sleeper) => Promise.all(ids.map((id) => sleeper.update(id, (bag) => ({ ...bag, group: 'new' })))),
-        async (sleeper) => expect(await byUser.getAll(sleeper, { user: 'user 1' })).not.toHaveLength(0),
-        async (sleeper) => expect((await take(sleeper, 'beginning', 40)).length).toBe(40),
-        (sleeper) => Array.fromAsync(sleeper.scan()),
-        (sleeper) => cleanIndex(sleeper),
-      ]
-      const ids = (await Array.fromAsync(store.scan())).map(({ id }) => id)
-      const sleepers = await Promise.all(calls.map(open))
-      await drain(store, number)
-      await store.shards.remove(number)
-      isDown = true
-      for (const [place, call] of calls.entries()) {
-        const sleeper = sleepers[place]!
-        await call(sleeper)
-        sent.length = 0
-        for (const other of calls.slice(0, 5)) await other(sleeper)
-        expect([place, ...sent]).toEqual([place])
-      }
-      await Promise.all(sleepers.map((sleeper) => sleeper.close()))
-    },
-  )
-
-  test.each([
-    [7, 'BAD_OPTION', /no shard 7/],
-    [-1, 'BAD_OPTION', /number of a shard/],
-    ['1', 'BAD_OPTION', /number of a shard/],
-  ])('of the shard %j is refused', async (number, code, message) => {
-    await expect(store.shards.remove(number as number)).rejects.toMatchObject({
-      code,
-      message: expect.stringMatching(message),
-    })
-  })
-
-  test('names everything for which the shard is still needed, and changes nothing', async () => {
-    const before = await memory.shards[0]!.catalog.load()
-    await expect(store.shards.remove(1)).rejects.toMatchObject({
-      code: 'CONFLICT',
-      message: expect.stringMatching(
-        /^Shard 1, memory 1, .*: it has \d+ buckets, .*; it serves \d+ buckets; its table of entities is not empty\.$/,
-      ),
-    })
-    expect(await memory.shards[0]!.catalog.load()).toEqual(before)
-  })
-
-  test('waits for the end of moves from and to the shard', async () => {
-    const stopped = new AbortController()
-    const { layout } = store.context.catalog.current()
-    const move = moveBuckets(
-      store,
-      { from: 0, to: 1, buckets: layout!.shards[0]!.buckets! },
-      { signal: stopped.signal, onProgress: () => stopped.abort() },
-    )
-    await expect(move).rejects.toMatchObject({ code: 'ABORTED' })
-    for (const number of [0, 1])
-      await expect(store.shards.remove(number)).rejects.toMatchObject({
-        code: 'CONFLICT',
-        message: expect.stringMatching(/move \d+ is not over/),
-      })
-  })
-
-  test('of the leading shard waits for fillings', async () => {
-    await drain(store, 0)
-    await store.addIndex(byGroup)
-    const error = { code: 'CONFLICT', message: expect.stringMatching(/index by_group is being filled/) }
-    await expect(store.shards.remove(0)).rejects.toMatchObject(error)
-    await cleanIndex(store)
-    await store.shards.remove(0)
-    expect(await stateOf(0)).toBe('removed')
-  })
-
-  test('is refused while a consumer has records on the shard alone', async () => {
-    await drain(store, 1)
-    const consumer = consume(store, 'search', () => {}, { from: 'beginning' })
-    await expect.poll(() => readConsumers(store)).toHaveLength(1)
-    const { tasks } = memory.shards[1]!
-    await tasks.claim('consume/search/3/dead', 'test', 1_000)
-    await tasks.save('consume/search/3/dead', 'test', '{"letters":[{}]}', 0)
-    await expect(store.shards.remove(1)).rejects.toMatchObject({
-      code: 'CONFLICT',
-      message: expect.stringMatching(/consumer search has 1 dead letter there, which/),
-    })
-    await consumer.stop()
-    await dropConsumer(store, 'search')
-    await store.shards.remove(1)
   })
 })

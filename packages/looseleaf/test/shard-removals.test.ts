@@ -1,0 +1,182 @@
+import { unionOfRanges } from '@looseleaf/core/internal'
+import { changeCatalogContents } from '@looseleaf/index-engine/internal'
+import { faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  cleanIndex,
+  consume,
+  DataStore,
+  dropConsumer,
+  LooseleafError,
+  memoryShards,
+  moveBuckets,
+  readConsumers,
+  type DataStoreOptions,
+  type Driver,
+} from '../src/index.ts'
+import { bagOf, byGroup, byUser, indexes, take } from './removals.ts'
+
+const unavailable = (number: number): LooseleafError => {
+  const shard = `memory ${number}`
+  return new LooseleafError('SHARD_UNAVAILABLE', `${shard} is switched off.`, { shard })
+}
+
+let memory: Driver
+let store: DataStore
+
+beforeEach(async () => {
+  memory = await memoryShards(3).connect()
+  store = await openOn(memory, { migrate: true, queryTimeMs: 500 })
+  await store.putMany(Array.from({ length: 40 }, (_, n) => bagOf(n)))
+})
+afterEach(async () => {
+  await store.close()
+  await memory.close()
+})
+
+const openOn = (driver: Driver, options: Partial<DataStoreOptions> = {}): Promise<DataStore> =>
+  DataStore.open({ shards: keepOpen(driver), indexes, time: leapingTime(), ...options })
+
+const stateOf = async (number: number): Promise<string> => (await store.shards.list())[number]!.state
+
+test('a removal fails no call of a process that slept through it and the moves before', async () => {
+  const number = 0
+  let isDown = false
+  const sent: string[] = []
+  let last = 100
+  const open = (): Promise<DataStore> =>
+    openOn(
+      faultyDriver(memory, ({ shard, table, operation }) => {
+        if (!isDown || shard !== number) return undefined
+        sent.push(`${table} ${operation}`)
+        return { before: () => Promise.reject(unavailable(number)) }
+      }),
+    )
+  const calls: ((sleeper: DataStore) => Promise<unknown>)[] = [
+    async (sleeper) => expect(await sleeper.getMany([...ids])).not.toContain(undefined),
+    (sleeper) => Promise.all(ids.map((id) => sleeper.exists(id))),
+    (sleeper) => sleeper.putMany(Array.from({ length: 30 }, () => bagOf(++last))),
+    (sleeper) => Promise.all(ids.map((id) => sleeper.update(id, (bag) => ({ ...bag, group: 'new' })))),
+    async (sleeper) => expect(await byUser.getAll(sleeper, { user: 'user 1' })).not.toHaveLength(0),
+    async (sleeper) => expect((await take(sleeper, 'beginning', 40)).length).toBe(40),
+    (sleeper) => Array.fromAsync(sleeper.scan()),
+    (sleeper) => cleanIndex(sleeper),
+  ]
+  const ids = (await Array.fromAsync(store.scan())).map(({ id }) => id)
+  const sleepers = await Promise.all(calls.map(open))
+  await store.shards.drain(number)
+  await store.shards.remove(number)
+  isDown = true
+  for (const [place, call] of calls.entries()) {
+    const sleeper = sleepers[place]!
+    await call(sleeper)
+    sent.length = 0
+    for (const other of calls.slice(0, 5)) await other(sleeper)
+    expect([place, ...sent]).toEqual([place])
+  }
+  await Promise.all(sleepers.map((sleeper) => sleeper.close()))
+})
+
+test.each([
+  [7, 'BAD_OPTION', /no shard 7/],
+  [-1, 'BAD_OPTION', /number of a shard|no shard/],
+  ['1', 'BAD_OPTION', /number of a shard|no shard/],
+])('a removal of the shard %j is refused', async (number, code, message) => {
+  await expect(store.shards.remove(number as number)).rejects.toMatchObject({
+    code,
+    message: expect.stringMatching(message),
+  })
+})
+
+test('a refused removal names everything for which the shard is still needed, and changes nothing', async () => {
+  const before = await memory.shards[0]!.catalog.load()
+  await expect(store.shards.remove(1)).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringMatching(
+      /^Shard 1, memory 1, .*: it has \d+ buckets, .*; it serves \d+ buckets; its table of entities is not empty\.$/,
+    ),
+  })
+  expect(await memory.shards[0]!.catalog.load()).toEqual(before)
+})
+
+test('a removal is refused until the moves from and to the shard are over', async () => {
+  const stopped = new AbortController()
+  const { layout } = store.context.catalog.current()
+  const move = moveBuckets(
+    store,
+    { from: 0, to: 1, buckets: layout!.shards[0]!.buckets! },
+    { signal: stopped.signal, onProgress: () => stopped.abort() },
+  )
+  await expect(move).rejects.toMatchObject({ code: 'ABORTED' })
+  for (const number of [0, 1])
+    await expect(store.shards.remove(number)).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringMatching(/move \d+ is not over/),
+    })
+})
+
+test('a change of the catalog at any step of the removal of the leading shard is kept', async () => {
+  const value = (step: number): number => 3_600_000 + step
+  for (let step = 1, isReached = true; isReached; step++) {
+    isReached = false
+    const fresh = await memoryShards(3).connect()
+    const other = await openOn(fresh, { migrate: true })
+    // The leading shard has no entities, so its buckets need no move.
+    await changeCatalogContents(other.context.driver, (contents) => {
+      const layout = contents.layout!
+      const [first, second, third] = layout.shards.map(({ buckets }) => buckets!)
+      const buckets = ['', unionOfRanges(first!, second!), third]
+      const shards = layout.shards.map((shard, number) => ({ ...shard, buckets: buckets[number] }))
+      return { ...contents, layout: { ...layout, revision: layout.revision + 1, shards } }
+    })
+    let left = Infinity
+    const change = async (): Promise<void> => {
+      isReached = true
+      await changeCatalogContents(other.context.driver, (contents) => ({
+        ...contents,
+        keepTombstonesMs: value(step),
+      }))
+    }
+    const removing = await openOn(
+      faultyDriver(fresh, ({ operation }) =>
+        ['load', 'change', 'flush'].includes(operation) && --left === 0 ? { before: change } : undefined,
+      ),
+    )
+    left = step
+    await removing.shards.remove(0)
+    for (const number of [1, 2]) {
+      const { layout, keepTombstonesMs } = (await fresh.shards[number]!.catalog.load())!
+      expect([step, layout!.shards[0]!.state]).toEqual([step, 'removed'])
+      if (isReached) expect([step, keepTombstonesMs]).toEqual([step, value(step)])
+    }
+    await Promise.all([removing.close(), other.close()])
+    await fresh.close()
+  }
+})
+
+test('a removal of the leading shard is refused while an index is being filled', async () => {
+  await store.shards.drain(0)
+  await store.addIndex(byGroup)
+  const error = { code: 'CONFLICT', message: expect.stringMatching(/index by_group is being filled/) }
+  await expect(store.shards.remove(0)).rejects.toMatchObject(error)
+  await cleanIndex(store)
+  await store.shards.remove(0)
+  expect(await stateOf(0)).toBe('removed')
+})
+
+test('a removal is refused while a consumer has dead letters on the shard', async () => {
+  await store.shards.drain(1)
+  const consumer = consume(store, 'search', () => {}, { from: 'beginning' })
+  await expect.poll(() => readConsumers(store)).toHaveLength(1)
+  const { tasks } = memory.shards[1]!
+  await tasks.claim('consume/search/3/dead', 'test', 1_000)
+  await tasks.save('consume/search/3/dead', 'test', '{"letters":[{}]}', 0)
+  await expect(store.shards.remove(1)).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringMatching(/consumer search has 1 dead letter there, which/),
+  })
+  await consumer.stop()
+  await dropConsumer(store, 'search')
+  await store.shards.remove(1)
+})
