@@ -79,7 +79,7 @@ export async function openShards(
     async disconnect(name) {
       const left = opened.filter((each) => each.name === name)
       opened = opened.filter((each) => each.name !== name)
-      // Nobody needs the data of a removed shard, so its files may be gone.
+      // The data of a removed shard is not needed, so its files may be gone.
       for (const { database } of left) {
         if (database.files.areGone()) abandoned.add(database.database)
         else database.database.close()

@@ -107,8 +107,8 @@ export function arrangeShards(
 }
 
 /**
- * Tells whether a given database is a removed shard of the store. One that does not answer, or was made anew by its driver, has the address of
- * one.
+ * Tells whether a given database is a removed shard of the store. A database without a known catalog, which does not answer or was
+ * made anew by its driver, counts by its address.
  */
 function isOfRemoved(
   { shard, catalog }: Given,
