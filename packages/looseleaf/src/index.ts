@@ -76,6 +76,7 @@ export {
   unchanged,
   type CacheOptions,
   type Edit,
+  type RemoveShardOptions,
   type WriteOptions,
   type ChangesOptions,
   type CountedPage,

@@ -97,6 +97,7 @@ test('a refused removal names everything for which the shard is still needed, an
       /^Shard 1, memory 1, .*: it has \d+ buckets, .*; it serves \d+ buckets; its table of entities is not empty\.$/,
     ),
   })
+  await expect(store.shards.remove(1, { dryRun: true })).rejects.toMatchObject({ code: 'CONFLICT' })
   expect(await memory.shards[0]!.catalog.load()).toEqual(before)
 })
 
@@ -161,6 +162,8 @@ test('a removal of the leading shard is refused while an index is being filled',
   const error = { code: 'CONFLICT', message: expect.stringMatching(/index by_group is being filled/) }
   await expect(store.shards.remove(0)).rejects.toMatchObject(error)
   await cleanIndex(store)
+  await store.shards.remove(0, { dryRun: true })
+  expect(await stateOf(0)).toBe('draining')
   await store.shards.remove(0)
   expect(await stateOf(0)).toBe('removed')
 })

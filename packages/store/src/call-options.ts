@@ -19,6 +19,7 @@ import type { PolicyChange } from './catalog/policies.ts'
 import { MIN_SAMPLE, type TrainOptions } from './catalog/train-dictionary.ts'
 import type { CountOptions, QueryManyOptions } from './reading/queries/counts.ts'
 import type { AddShardOptions } from './shards/add-shard.ts'
+import type { RemoveShardOptions } from './shards/remove-shard.ts'
 import type { ListShardsOptions } from './shards/list-shards.ts'
 import type { ExplainOptions } from './reading/inspection/explain.ts'
 import type { QueryIdsOptions } from './reading/queries/id-page.ts'
@@ -48,6 +49,7 @@ interface OptionsOf {
   readonly change: OptionKinds<WriteOptions>
   readonly call: OptionKinds<CallOptions>
   readonly addShard: OptionKinds<AddShardOptions>
+  readonly removeShard: OptionKinds<RemoveShardOptions>
   readonly move: OptionKinds<MoveOptions>
   readonly listShards: OptionKinds<ListShardsOptions>
   readonly bulk: OptionKinds<BulkOptions>
@@ -182,6 +184,7 @@ export const optionsOf: OptionsOf = {
   change: { ifVersion: version, signal },
   call: { signal },
   addShard: { signal, dryRun: flag },
+  removeShard: { signal, dryRun: flag },
   move: moveOptionKinds,
   listShards: { signal, sizes: flag },
   bulk: { fates: flag, signal },

@@ -38,6 +38,7 @@ export {
 export { deriveId } from '@looseleaf/router'
 export type { PolicyChange } from './catalog/policies.ts'
 export type { AddedShard, AddShardOptions } from './shards/add-shard.ts'
+export type { RemoveShardOptions } from './shards/remove-shard.ts'
 export type { ListedShard, ListShardsOptions } from './shards/list-shards.ts'
 export type { RepairReport } from './shards/repair-shards.ts'
 export type { StoreShards } from './shards/store-shards.ts'

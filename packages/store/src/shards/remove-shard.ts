@@ -16,6 +16,11 @@ import { loadOwn, shardAt, UNCHECKED_WAIT_MS } from '@looseleaf/protocol/interna
 import { exclusively } from '../catalog/catalog-lease.ts'
 import { contentsLeft, layoutObstacles, ownObstacles } from './removal-obstacles.ts'
 
+export interface RemoveShardOptions extends CallOptions {
+  /** Checks only whether the shard is still needed, and changes nothing. Default: false. */
+  readonly dryRun?: boolean | undefined
+}
+
 /** Milliseconds in which every process that is running has looked at the catalog. Loops that follow a shard look every six seconds. */
 const NOTICED_MS = 2 * UNCHECKED_WAIT_MS
 
@@ -29,7 +34,7 @@ const NOTICED_MS = 2 * UNCHECKED_WAIT_MS
 export async function removeShard(
   context: EngineContext,
   number: number,
-  { signal }: CallOptions,
+  { dryRun = false, signal }: RemoveShardOptions,
 ): Promise<void> {
   const { driver, catalog, time } = context
   if (bucketsOf(context.router) === undefined)
@@ -38,6 +43,10 @@ export async function removeShard(
       'The router of this store has no buckets, so its layout is fixed, and no shard can be removed.',
     )
   const { layout } = await catalog.reload({ signal })
+  if (dryRun) {
+    if (!isRemoved(layout, number)) await requireUnneeded(context, number, { signal })
+    return
+  }
   if (isRemoved(layout, number)) {
     // An earlier call may have stopped after the first shard had the change.
     catalog.adopt(await propagateCatalog(driver, { signal }))

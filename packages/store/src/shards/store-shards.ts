@@ -12,7 +12,7 @@ import {
 } from '@looseleaf/mover/internal'
 import { optionsOf } from '../call-options.ts'
 import type { StoreCalls } from '../observing/store-calls.ts'
-import { removeShard } from './remove-shard.ts'
+import { removeShard, type RemoveShardOptions } from './remove-shard.ts'
 import { addShard, type AddedShard, type AddShardOptions } from './add-shard.ts'
 import { planShards } from './plan-shards.ts'
 import { listShards, type ListedShard, type ListShardsOptions } from './list-shards.ts'
@@ -87,7 +87,7 @@ export interface StoreShards {
    * everything for which the shard is still needed; nothing was changed then. Needs every shard. Any step may be repeated: after a crash
    * or an error call it again, also if the database does not answer any more.
    */
-  remove(shard: number, options?: CallOptions): Promise<void>
+  remove(shard: number, options?: RemoveShardOptions): Promise<void>
 }
 
 const shardNumber: OptionKind = { expected: 'the number of a shard', fits: Number.isSafeInteger }
@@ -104,7 +104,7 @@ export function createStoreShards(context: EngineContext, calls: StoreCalls): St
       return calls.pass('shards.add', () => addShard(context, shard, options))
     },
     async remove(number, options = {}) {
-      checkOptions('shards.remove', options, optionsOf.call)
+      checkOptions('shards.remove', options, optionsOf.removeShard)
       requireKind('The shard of shards.remove', number, shardNumber)
       return calls.pass('shards.remove', () => removeShard(context, number, options))
     },
