@@ -58,7 +58,7 @@ export {
   type Rewind,
 } from './shard-marks.ts'
 export { pagesOfRows, type IndexPlace } from './row-pages.ts'
-export { isOfRemovedShard, leadingShard, shardAt } from './shards.ts'
+export { isOfRemovedShard, isUnreached, leadingShard, shardAt } from './shards.ts'
 export { processName } from './process-name.ts'
 export { editTask, editTasks, releaseLease, underLease, untilFree } from './task-leases.ts'
 export { fence } from './fence.ts'

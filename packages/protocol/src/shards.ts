@@ -1,4 +1,4 @@
-import { isLooseleafError, LooseleafError, type Shard } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type ErrorCode, type Shard } from '@looseleaf/core'
 import { distinctIds } from '@looseleaf/core/internal'
 import { presentShards, type EngineContext } from '@looseleaf/index-engine/internal'
 
@@ -17,9 +17,19 @@ export function leadingShard({ driver }: EngineContext): Shard {
   return presentShards(driver)[0] as Shard
 }
 
-/** Tells whether an error is of a removed shard, by the catalog in memory. The work that met it does not need the shard any more. */
+const UNREACHED: ReadonlySet<ErrorCode> = new Set(['SHARD_UNAVAILABLE', 'DEADLINE', 'CLOSED'])
+
+/** Tells whether an error says that a shard was not reached. */
+export function isUnreached(error: unknown): error is LooseleafError {
+  return isLooseleafError(error) && error.shard !== undefined && UNREACHED.has(error.code)
+}
+
+/**
+ * Tells whether an error says that a removed shard was not reached, by the catalog in memory. The work that met it does not need the shard
+ * any more.
+ */
 export function isOfRemovedShard({ catalog }: Pick<EngineContext, 'catalog'>, error: unknown): boolean {
-  if (!isLooseleafError(error) || error.shard === undefined) return false
+  if (!isUnreached(error)) return false
   const named = catalog.latest().layout?.shards.filter(({ name }) => name === error.shard) ?? []
   // An address may have been that of several shards, one after the other.
   return named.length > 0 && named.every(({ state }) => state === 'removed')

@@ -1,7 +1,6 @@
-import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
 import { elapsedBy } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { isOfRemovedShard } from '@looseleaf/protocol/internal'
+import { isOfRemovedShard, isUnreached } from '@looseleaf/protocol/internal'
 
 /** Milliseconds after which failing calls read the catalog once more. In an outage of a shard all calls that need it fail. */
 const READ_MS = 1_000
@@ -22,7 +21,8 @@ export function createRemovalCheck(context: EngineContext): RemovalCheck {
   let reading: Promise<unknown> = Promise.resolve()
 
   return async (error) => {
-    if (!isUnreached(error)) return false
+    // A write with an unknown outcome might be made twice.
+    if (!isUnreached(error) || error.unknownOutcome) return false
     if (isOfRemovedShard(context, error)) return true
     if (elapsed() - readAt >= READ_MS) {
       readAt = elapsed()
@@ -31,10 +31,4 @@ export function createRemovalCheck(context: EngineContext): RemovalCheck {
     await reading
     return isOfRemovedShard(context, error)
   }
-}
-
-/** Tells whether a shard was not reached, and nothing was changed. */
-function isUnreached(error: unknown): error is LooseleafError {
-  if (!isLooseleafError(error) || error.shard === undefined || error.unknownOutcome) return false
-  return error.code === 'SHARD_UNAVAILABLE' || error.code === 'DEADLINE' || error.code === 'CLOSED'
 }
