@@ -7,6 +7,7 @@ import { startCleaner } from '@looseleaf/cleaner'
 import { parseId } from '@looseleaf/core'
 import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterAll, beforeAll, describe, expect, test, vi, type TestContext } from 'vitest'
 import { shardsFrom } from '../src/config/shards-from.ts'
 import { BIN, projectFolder, runInside } from './run-command.ts'
@@ -128,6 +129,17 @@ const before: readonly (readonly [RegExp, (cwd: string) => Promise<void>])[] = [
       }),
   ],
   [
+    /^shard remove/,
+    async (cwd) => {
+      // The waits of moves leap.
+      await using store = await DataStore.open({
+        shards: shardsFrom('sqlite:data?shards=2', { relativeTo: cwd }),
+        time: leapingTime(),
+      })
+      await store.shards.drain(1)
+    },
+  ],
+  [
     /^shard undo/,
     (cwd) =>
       withStore(cwd, async (store) => {
@@ -158,7 +170,7 @@ function withLocalAddress(line: string): string {
 }
 
 /** Tells whether a command moves buckets, so that it waits for other processes of the store. */
-const waits = (example: string): boolean => /^shard (move|drain|undo|rebalance)/.test(example)
+const waits = (example: string): boolean => /^shard (move|drain|undo|rebalance|remove)/.test(example)
 
 const examples = await allExamples()
 

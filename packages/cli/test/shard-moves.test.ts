@@ -89,6 +89,31 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
     await expectAll()
   })
 
+  test('shard remove takes a drained shard out of the store, and names everything for which another one is needed', async (context) => {
+    const { store, run, expectAll } = await moveProject(context)
+    const needed = await run('shard remove 1 --dry-run')
+    expect(needed).toMatchObject({ code: 3, stdout: '' })
+    expect(needed.stderr).toContain('cannot be removed yet, and nothing was changed: it has 2048 buckets')
+    await store.shards.drain(1)
+    expect(await run('shard remove shard-1.sqlite --dry-run')).toMatchObject({
+      code: 0,
+      stdout: 'Shard 1 (shard-1.sqlite) can be removed. Nothing was changed.\n',
+    })
+    expect(await run('shard remove 1')).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
+    expect((await run('shard list')).stdout).toMatch(/\n1 +shard-1.sqlite +draining /)
+    expect(await run('shard remove 1 --yes')).toMatchObject({
+      code: 0,
+      stdout:
+        'Shard 1 (shard-1.sqlite) is no shard of the store any more. Its database may be switched off.\n',
+    })
+    expect((await run('shard list')).stdout).toMatch(/\n1 +shard-1.sqlite +removed /)
+    expect((await run('shard move --from 0 --to 7 --count 1')).stderr).toMatch(
+      /address: 0 \(shard-0.sqlite\)\.\n$/,
+    )
+    expect(await run('shard status --check')).toMatchObject({ code: 0 })
+    await expectAll()
+  })
+
   test('shard undo takes a stopped move back, after it has waited for the process that has the move', async (context) => {
     const { run, stoppedMove, openMove, expectAll, store } = await moveProject(context)
     const id = await stoppedMove('checking')

@@ -4,6 +4,7 @@ import { addDrain, addStopDraining } from './shard/drain.ts'
 import { addListShards } from './shard/list.ts'
 import { addMove } from './shard/move.ts'
 import { addRebalance } from './shard/rebalance.ts'
+import { addRemoveShard } from './shard/remove.ts'
 import { addRepair } from './shard/repair.ts'
 import { addShardStatus } from './shard/status.ts'
 import { addUndo } from './shard/undo.ts'
@@ -18,6 +19,7 @@ const COMMANDS: readonly AddCommand[] = [
   addShardStatus,
   addUndo,
   addRepair,
+  addRemoveShard,
 ]
 
 /** Adds `looseleaf shard`, whose commands change the shards of a store and move buckets between them. */

@@ -3,13 +3,18 @@ import type { ListedShard } from '@looseleaf/store'
 
 export type NamedShard = Pick<ListedShard, 'number' | 'address'>
 
+type FoundShard = NamedShard & Pick<ListedShard, 'state'>
+
 /** Finds a shard by its number or its address, as `shard list` prints them. Throws `BAD_OPTION` for any other text. */
-export function findShard<Shard extends NamedShard>(shards: readonly Shard[], text: string): Shard {
+export function findShard<Shard extends FoundShard>(shards: readonly Shard[], text: string): Shard {
   // The address of a removed shard may be that of a later one.
   const found =
     shards.find(({ number }) => text === String(number)) ?? shards.findLast(({ address }) => text === address)
   if (found !== undefined) return found
-  const known = shards.map(({ number }) => shardText(shards, number)).join(', ')
+  const known = shards
+    .filter(({ state }) => state !== 'removed')
+    .map(({ number }) => shardText(shards, number))
+    .join(', ')
   throw new LooseleafError(
     'BAD_OPTION',
     `Shard ${JSON.stringify(text)} is not in the store. A shard is named by its number or its address: ${known}.`,
