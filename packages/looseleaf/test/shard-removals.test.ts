@@ -3,6 +3,7 @@ import { changeCatalogContents } from '@looseleaf/index-engine/internal'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { moveBuckets } from '@looseleaf/mover'
 import {
   cleanIndex,
   consume,
@@ -10,7 +11,6 @@ import {
   dropConsumer,
   LooseleafError,
   memoryShards,
-  moveBuckets,
   readConsumers,
   type DataStoreOptions,
   type Driver,
