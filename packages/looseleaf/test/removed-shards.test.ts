@@ -207,6 +207,9 @@ describe.each([1, 0])('after shard %i of three was removed and its file deleted,
     expect((await store.getMany([...ids])).every((entity) => entity !== undefined)).toBe(true)
     expect((await again.shards.list()).map(({ state }) => state)).toHaveLength(4)
     await again.close()
+    const last = await open(folder)
+    expect(await last.getMany([...ids])).not.toContain(undefined)
+    await last.close()
   }, 20_000)
 
   test('a removal may be repeated, and buckets move between the other shards', async () => {

@@ -44,7 +44,7 @@ export function arrangeShards(
   }))
   const layout = latestLayout(catalogs)
   const removed = settledRemovals(catalogs)
-  const given = all.filter((each) => !isOfRemoved(each, layout, removed))
+  const given = all.filter((each, i) => !driver.removed?.has(i) && !isOfRemoved(each, layout, removed))
   const store = storeOf(given)
   if (store === undefined) {
     checkShardCount(router, driver.shards.length)
