@@ -3,11 +3,11 @@ import type { IndexState, ShardCatalog } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { DataStore } from '@looseleaf/store'
-import type { FaultPlan, FaultyCall } from '@looseleaf/testkit'
+import { faultyDriver, type FaultPlan, type FaultyCall } from '@looseleaf/testkit'
+import { crashingShards, type CrashingShards } from '@looseleaf-tooling/kit/crashing-shards'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { cleanIndex } from '../src/index.ts'
 import { drainPending, tunedCleanIndex } from '../src/internal.ts'
-import { crashingShards, type CrashingShards } from './crashing-shards.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'id' })
 const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
@@ -17,7 +17,7 @@ let plan: FaultPlan
 
 beforeEach(() => {
   plan = () => undefined
-  shards = crashingShards(2, (call) => plan(call))
+  shards = crashingShards(2, (driver) => faultyDriver(driver, (call) => plan(call)))
 })
 
 const open = (defers = false): Promise<DataStore> =>

@@ -17,7 +17,7 @@ import {
   type ValueOptions,
 } from '@looseleaf/core/internal'
 import { definitionsFromData, presentEntries, type EngineContext } from '@looseleaf/index-engine/internal'
-import { MAX_CALLS } from './calls/removed-shards.ts'
+import { MAX_CALLS } from './observing/removed-shards.ts'
 import { checkCache, checkOpen, optionsOf } from './call-options.ts'
 import {
   isLiving,

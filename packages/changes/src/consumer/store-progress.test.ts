@@ -1,7 +1,8 @@
 import { partitionNumbers, partitionTask } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
+import { faultyDriver } from '@looseleaf/testkit'
+import { crashingShards } from '@looseleaf-tooling/kit/crashing-shards'
 import { expect, it } from 'vitest'
-import { crashingShards } from '../../../cleaner/test/crashing-shards.ts'
 import { recordToText } from '../records/partition-record.ts'
 import { storeProgress } from './store-progress.ts'
 
@@ -10,8 +11,10 @@ const AWAY = { move: 1, attempt: 1, buckets: '7', to: 1, end: END }
 
 it('a place that a crash takes back counts as not reached', async () => {
   let crashes = false
-  const shards = crashingShards(1, ({ operation }) =>
-    crashes && operation === 'flush' ? { before: () => shards.crash(0) } : undefined,
+  const shards = crashingShards(1, (driver) =>
+    faultyDriver(driver, ({ operation }) =>
+      crashes && operation === 'flush' ? { before: () => shards.crash(0) } : undefined,
+    ),
   )
   await using store = await DataStore.open({ shards: shards.factory, migrate: true })
   const { tasks } = store.context.driver.shards[0]!

@@ -2,11 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { parseId, type EntityId } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
 import { entitiesIn } from '@looseleaf/protocol/internal'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { crashingShards, type CrashingShards } from '@looseleaf-tooling/kit/crashing-shards'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { crashingShards, type CrashingShards } from '../../../cleaner/test/crashing-shards.ts'
 import { moveBuckets } from '@looseleaf/mover'
 import { SOME_BUCKETS } from './stores.ts'
+
+function faultyShards(plan: FaultPlan): CrashingShards {
+  return crashingShards(2, (driver) => faultyDriver(driver, plan))
+}
 
 /** Opens a store with an entity of the move that has version 1. */
 async function openWriter(
@@ -24,7 +29,7 @@ async function openWriter(
 
 test('an entity whose replacement is lost in a crash of the source moves as it was before', async () => {
   let isArmed = false
-  const shards = crashingShards(2, ({ shard, table, operation }) => {
+  const shards = faultyShards(({ shard, table, operation }) => {
     if (!isArmed || shard !== 0 || table !== 'entities' || operation !== 'read') return undefined
     isArmed = false
     return {
@@ -49,7 +54,7 @@ test('an entity whose replacement is lost in a crash of the source moves as it w
 test('an entity moves although a replacement has left a page of the source empty before a crash', async () => {
   let isArmed = false
   let mayCrash = false
-  const shards = crashingShards(2, ({ shard, table, operation }) => {
+  const shards = faultyShards(({ shard, table, operation }) => {
     if (shard !== 0) return undefined
     if (mayCrash && table === 'entities' && operation === 'raiseFloor') {
       mayCrash = false

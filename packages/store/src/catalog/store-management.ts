@@ -1,7 +1,7 @@
 import type { CallOptions, IndexDefinitionData } from '@looseleaf/core'
 import { badArgument, checkOptions, systemTime } from '@looseleaf/core/internal'
 import { definitionsFromData, type EngineContext } from '@looseleaf/index-engine/internal'
-import { createRemovalCheck, type RemovalCheck } from '../calls/removed-shards.ts'
+import { createRemovalCheck, type RemovalCheck } from '../observing/removed-shards.ts'
 import { optionsOf } from '../call-options.ts'
 import { createCallTally, type CallTally } from '../failures/call-tally.ts'
 import { createFailureNotes, type FailureNotes } from '../failures/note-failures.ts'

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createGate, type Gate } from '@looseleaf/core/internal'
-import { MAX_CALLS, type RemovalCheck } from '../calls/removed-shards.ts'
+import { MAX_CALLS, type RemovalCheck } from './removed-shards.ts'
 import type { CallTally } from '../failures/call-tally.ts'
 import type { CallUnderWay, Observing } from './observing.ts'
 

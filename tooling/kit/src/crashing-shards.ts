@@ -1,10 +1,5 @@
 import type { Driver, DriverFactory } from '@looseleaf/core'
-import {
-  createReferenceDriver,
-  type ReferenceDriver,
-  type ShardState,
-} from '@looseleaf-tooling/kit/reference-driver'
-import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { createReferenceDriver, type ReferenceDriver, type ShardState } from './reference-driver/index.ts'
 
 /** Shards whose disks can hang: commits are then visible, but durable only after a flush. */
 export interface CrashingShards {
@@ -17,7 +12,8 @@ export interface CrashingShards {
   crash(shard: number): void
 }
 
-export function crashingShards(count: number, plan: FaultPlan): CrashingShards {
+/** Makes shards in memory. Processes open the driver that `through` returns, such as one with faults. */
+export function crashingShards(count: number, through: (driver: Driver) => Driver): CrashingShards {
   const reference = createReferenceDriver({ shards: count })
   const durable = new Map<number, ShardState>()
   const shards = reference.shards.map((shard, number) => ({
@@ -29,7 +25,7 @@ export function crashingShards(count: number, plan: FaultPlan): CrashingShards {
   const driver: Driver = { shards, close: async () => {} }
   return {
     reference,
-    factory: { shardCount: count, connect: async () => faultyDriver(driver, plan) },
+    factory: { shardCount: count, connect: async () => through(driver) },
     hang: (number) => void durable.set(number, reference.shards[number]!.state()),
     crash(number) {
       const state = durable.get(number)
