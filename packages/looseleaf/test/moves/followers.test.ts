@@ -164,6 +164,20 @@ test('a reader of changes that begins after a move gets every entity once', asyn
     expect(changes.get(id)?.map((change) => change.version)).toEqual([version])
 })
 
+test('a reader of changes that begins after two shards have exchanged buckets gets every entity once', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 300)
+  await moveBuckets(store, { from: 0, to: 1, buckets: SOME_BUCKETS })
+  await moveBuckets(store, { from: 1, to: 0, buckets: '3000-4095' })
+  const versions = await versionsOf(store)
+  const reader = await openStore(driver, leapingTime())
+  await putLast(store)
+  const changes = await collect(reader, 'beginning')
+  expectInOrder(changes)
+  for (const [id, version] of versions)
+    expect(changes.get(id)?.map((change) => change.version)).toEqual([version])
+})
+
 test('a cursor from before a move whose source has deleted its rows is CHANGES_GONE, also if nothing was written since', async () => {
   const driver = await memoryShards(2).connect()
   const store = await filledStore(driver, 300)

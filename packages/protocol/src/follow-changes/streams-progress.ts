@@ -1,3 +1,4 @@
+import type { AwayBuckets } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { loadOwn } from '../moves/own-buckets.ts'
 import type { FollowedPlace } from '../purged.ts'
@@ -22,7 +23,11 @@ export function streamsProgress(
     async hasHandled(shard, _, away) {
       const place = placeOn(shard) ?? placeOnRemoved(context, shard, undefined)
       if (place === undefined) return false
-      const unread = away.filter(({ end }) => place.updated < end)
+      // A follower that began after the shard was told to delete its rows takes the copies. If it waited for its place there, the streams of two
+      // shards that have exchanged buckets would wait for each other.
+      const isUnread = ({ end, emptied = Infinity }: AwayBuckets): boolean =>
+        place.updated < end && place.since < emptied
+      const unread = away.filter(isUnread)
       if (unread.length === 0) return true
       if (unread.some(({ emptied }) => emptied !== undefined)) return false
       // A quiet shard does not move the place. Its moved rows were durable before their buckets left, so an empty page proves that none is left,
@@ -32,7 +37,7 @@ export function streamsProgress(
       const [row] = await entities.pageOfChanges({ after: place, until }, 1, { signal, maxBody: 0 })
       if (row !== undefined) return false
       const { serves } = await loadOwn(context, shard, { signal })
-      return serves.away?.some(({ end, emptied }) => emptied !== undefined && place.updated < end) !== true
+      return serves.away?.some((record) => record.emptied !== undefined && isUnread(record)) !== true
     },
   }
 }

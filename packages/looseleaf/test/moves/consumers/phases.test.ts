@@ -179,6 +179,17 @@ test('a consumer that registers when a mover has found none to wait for misses n
   expect(consumed.backwards()).toEqual([])
 })
 
+test('a consumer that begins after two shards have exchanged buckets gets every entity once', async () => {
+  await moveUntil(mover, 'emptying')
+  await finishMoves(mover)
+  await moveBuckets(mover, { from: 1, to: 0, buckets: '3000-4095' })
+  await using _ = consumed.start(store)
+  await consumed.reach(await versionsOf(store))
+  expect(consumed.backwards()).toEqual([])
+  expect(consumed.repeated()).toEqual([])
+  expect(consumed.errors).toEqual([])
+})
+
 test('a consumer that begins after a move gets every entity once, and later states in order', async () => {
   await moveUntil(mover, 'emptying')
   await write(3, 1)
