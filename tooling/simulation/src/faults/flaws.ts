@@ -315,7 +315,7 @@ export const flaws = {
   'index rows are not copied': { life: rehomed },
   'claims are not copied': { life: { ...rehomed, clients: 'keys', names: 4 } },
   /** A bucket leaves while processes rely on a look from before the announcement. */
-  'movers do not wait for readers': { life: { ...rehomed, faults: noFaults } },
+  'movers do not wait for readers': { from: 25, life: { ...rehomed, faults: noFaults } },
 } as const satisfies Record<string, FlawInfo>
 
 export type Flaw = keyof typeof flaws
