@@ -20,15 +20,15 @@ export function createRemovalCheck(context: EngineContext): RemovalCheck {
   let readAt = -Infinity
   let reading: Promise<unknown> = Promise.resolve()
 
-  return async (error) => {
+  return async (failure) => {
     // A write with an unknown outcome might be made twice.
-    if (!isUnreached(error) || error.unknownOutcome) return false
-    if (isOfRemovedShard(context, error)) return true
+    if (!isUnreached(failure) || failure.unknownOutcome) return false
+    if (isOfRemovedShard(context, failure)) return true
     if (elapsed() - readAt >= READ_MS) {
       readAt = elapsed()
       reading = catalog.reload().catch(() => undefined)
     }
     await reading
-    return isOfRemovedShard(context, error)
+    return isOfRemovedShard(context, failure)
   }
 }
