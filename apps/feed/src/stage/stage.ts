@@ -3,6 +3,7 @@ import type { DriverFactory, Observer } from 'looseleaf'
 import { isPublic, offeredIndexes } from '../model/entities.ts'
 import type { Site } from '../model/site.ts'
 import { faultsPage } from './faults-page.ts'
+import { growPage } from './grow-page.ts'
 import { indexPurposes } from './index-purposes.ts'
 import { createLatencies } from './latencies.ts'
 import { livePage } from './live-page.ts'
@@ -42,6 +43,7 @@ export function createStage(shards: DriverFactory): Stage {
         purposes,
         pages: [
           livePage({ store, latencies, offer: offeredIndexes, purposes }),
+          growPage({ store, latencies }),
           faultsPage({ store, indexes: BREAKABLE, counts: rowCounts, cleaner, shards: faults, purposes }),
         ],
         acts: { onAct },

@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sqliteShards } from 'looseleaf'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { createVisitor, openTestSite, textOf } from './support.ts'
+
+test('a third shard joins by a button, takes a share of the buckets, and all pages stay as they were', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'looseleaf-grow-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const site = await openTestSite({ shards: sqliteShards({ folder, shards: 2 }) })
+  try {
+    const [reader, window] = [createVisitor(site.app), createVisitor(site.app)]
+    const entriesOf = async (path: string): Promise<(string | undefined)[]> =>
+      [...(await reader.get(path)).body.matchAll(/<article [^>]*id="([^"]+)"/g)].map(([, id]) => id)
+    const before = await entriesOf('/')
+    expect(before.length).toBeGreaterThan(10)
+
+    const page = async (): Promise<string> => textOf((await window.get('/store/grow')).body)
+    expect(await page()).toContain('Add shard-2.sqlite')
+    expect((await window.post('/store/grow', { add: 'a shard' })).statusCode).toBe(303)
+    await vi.waitFor(
+      async () => expect(await page()).toContain('It is shard 2, and has no buckets yet.'),
+      10_000,
+    )
+
+    expect((await window.post('/store/grow', { rebalance: 'the shards' })).statusCode).toBe(303)
+    await vi.waitFor(async () => expect(await page()).toMatch(/Move \d+: /), 10_000)
+    expect(await entriesOf('/')).toEqual(before)
+    await vi.waitFor(async () => {
+      const { [2]: joined } = await site.site.store.shards.list()
+      expect(joined?.buckets).toBeGreaterThan(500)
+    }, 60_000)
+    expect(await entriesOf('/')).toEqual(before)
+    // The move goes on until the site is closed. The tests of the mover follow one to its end.
+    expect(await page()).toContain('“rebalance the shards” is running')
+  } finally {
+    await site.close()
+  }
+})
