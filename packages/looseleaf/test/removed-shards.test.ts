@@ -88,7 +88,10 @@ describe.each([1, 0])('after shard %i of three was removed and its file deleted,
 
   const firstCalls = {
     query: async () => (await sleeper.query(byRank, {}, { scatter: true, limit: 100 })).items.length,
-    addIndex: async () => (await sleeper.addIndex(byGroup), (await sleeper.indexes()).length),
+    async addIndex() {
+      await sleeper.addIndex(byGroup)
+      return (await sleeper.indexes()).filter(({ name }) => name === byGroup.name).length
+    },
     changes: async () => (await take(sleeper, 'beginning', 60)).length,
     scan: async () => (await Array.fromAsync(sleeper.scan())).length,
   }
@@ -96,7 +99,7 @@ describe.each([1, 0])('after shard %i of three was removed and its file deleted,
   test.each(['query', 'addIndex', 'changes', 'scan'] as const)(
     'a first %s of a process that slept through a removal succeeds',
     async (call) => {
-      expect(await firstCalls[call]()).toBe(call === 'addIndex' ? indexes.length + 1 : 60)
+      expect(await firstCalls[call]()).toBe(call === 'addIndex' ? 1 : 60)
     },
   )
 
