@@ -9,7 +9,7 @@ export default defineConfig({
     isolate: false,
     restoreMocks: true,
     // All packages have the same number. Otherwise these files run after all others, one by one.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },

@@ -37,10 +37,10 @@ export default defineConfig({
     env: {
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'looseleaf-compile-cache'),
     },
-    // Tests wait for databases about as much as they compute, so one worker more than there are cores keeps
+    // Tests wait for databases about as much as they compute, so two workers more than there are cores keep
     // these busy. Vitest does not pass this setting from the root to the projects, and its default is one
     // worker on two cores.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     // Only a limit for hanging tests, wide enough for a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
