@@ -47,7 +47,13 @@ beforeEach(async () => {
 })
 
 const page = (): Promise<string> => served.text('/store/faults')
-const act = (fields: Record<string, string>) => served.act('/store/faults', fields)
+
+/** Does an act, and waits for its end: an answer comes after a second although the act goes on. */
+async function act(fields: Record<string, string>) {
+  const response = await served.act('/store/faults', fields)
+  await vi.waitFor(async () => expect(await page()).not.toContain('<strong>Being '), { timeout: 30_000 })
+  return response
+}
 
 const rowsOf = async (index: string): Promise<string> =>
   (await served.text(`/store/index/${index}`)) + (await served.text(`/store/index/${index}?shard=1`))
