@@ -416,6 +416,7 @@ test('status --json has the documented shape', async () => {
     },
     replicas: [],
     consumers: [],
+    moves: [],
     failures: [],
     findings: [unfollowed, unfollowed],
   })

@@ -18,8 +18,6 @@ export const indexEngine: Equivalents = {
       'The rows of an entity have different keys.',
   },
   'index-engine/catalog/change-catalog': {
-    'copyLeadingCatalog: driver.shards.slice(1) → driver.shards':
-      'The first has it already, and is left as it is.',
     'leadingCatalog: contentsEpochOf(b) > contentsEpochOf(a) → contentsEpochOf(b) >= contentsEpochOf(a)':
       'Contents of one epoch are the same.',
   },
