@@ -16,7 +16,7 @@ const isWhole = isLong || process.env['LOOSELEAF_SIM_SEEDS'] !== undefined
 const FROM = isWhole ? 1 : FIRST_OF_SHORT
 const SEEDS = Number(process.env['LOOSELEAF_SIM_SEEDS'] ?? ALL_SEEDS) - FROM + 1
 /** Lives in which buckets move, beside the fifth of the others. */
-const MOVE_SEEDS = isWhole ? 300 : 40
+const MOVE_SEEDS = isWhole ? 300 : 20
 /** If this many lives do not show a flaw, the simulation misses it. */
 const FLAW_SEEDS = 4000
 /** Lives in which a flaw must stay hidden without the fault that shows it. */

@@ -14,7 +14,6 @@ export const longest: readonly string[] = [
   'apps/feed/test/mariadb.int.test.ts',
   'apps/feed/test/rate-limits.test.ts',
   'tooling/simulation/src/simulation.test.ts',
-  'packages/looseleaf/test/moves/growth.int.test.ts',
   'apps/bench/src/bench.int.test.ts',
   'packages/driver-mysql/test/contract.int.test.ts',
   'packages/driver-mysql/src/bounds/silence.int.test.ts',

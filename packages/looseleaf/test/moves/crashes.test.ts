@@ -23,7 +23,7 @@ const COUNT = 40
 
 /** Calls after which a mover dies: in the short form some of them, a different share for each test. */
 const deaths = (first: number): readonly number[] =>
-  Array.from({ length: 220 }, (_, calls) => calls + 1).filter((calls) => isLong || calls % 16 === first)
+  Array.from({ length: 220 }, (_, calls) => calls + 1).filter((calls) => isLong || calls % 28 === first)
 
 /** Moves the buckets by a process that dies after this many calls. Returns the last step that it reported, or undefined if it lived. */
 async function moveUntilDeath(
@@ -102,7 +102,7 @@ describe.each([
 })
 
 test('another mover finishes an undo, at whatever step the first one died', async () => {
-  for (let calls = 1; calls < 200; calls += isLong ? 1 : 9) {
+  for (let calls = 1; calls < 200; calls += isLong ? 1 : 19) {
     const driver = await memoryShards(2).connect()
     const before = await contentsOf(await filledStore(driver, COUNT))
     await moveUntilDeath(driver, 100, false)
@@ -129,7 +129,7 @@ test('another mover finishes an undo, at whatever step the first one died', asyn
 
 test('a move goes on, or is undone, after the process that began to undo it has died', async () => {
   const ends = new Set<string>()
-  for (let calls = 1; calls < 40; calls += isLong ? 1 : 3) {
+  for (let calls = 1; calls < 40; calls += isLong ? 1 : 7) {
     const driver = await memoryShards(2).connect()
     const before = await contentsOf(await filledStore(driver, COUNT))
     await moveUntilDeath(driver, 100, false)
