@@ -62,10 +62,11 @@ export function storeProgress(
     async hasHandled(shard, bucket, away) {
       // A shard is removed only when every consumer is past its last change.
       if (placeOnRemoved(context, shard, undefined) !== undefined) return true
-      const began = registration().floors[shard] ?? 0
-      // The mover waited for this consumer before it deleted the rows.
-      if (away.every(({ emptied }) => emptied !== undefined && began < emptied)) return true
-      const end = Math.max(...away.map((record) => record.end))
+      // The mover waited for this consumer before it deleted rows. A consumer that began later takes the copies. If it waited for its place
+      // at the source, the partitions of two shards that have exchanged buckets would wait for each other.
+      const kept = away.filter(({ emptied }) => emptied === undefined)
+      if (kept.length === 0) return true
+      const end = Math.max(...kept.map((record) => record.end))
       const isHandled = ({ partitions, failing }: ConsumerProgress): boolean =>
         partitions.every(({ updated }) => updated >= end) &&
         failing.every((id) => bucketsOf(context.router)?.ofId(parseId(id)) !== bucket)

@@ -6,7 +6,7 @@ import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { moveBuckets, movesOf } from '@looseleaf/mover'
+import { moveBuckets, movesOf, type MoveProgress } from '@looseleaf/mover'
 import { tunedResumeMoves } from '@looseleaf/mover/internal'
 import { contentsOf, filledStore, openStore } from '../stores.ts'
 import { Consumed, poll, versionsOf } from './consumed.ts'
@@ -183,6 +183,21 @@ test('a consumer that begins after two shards have exchanged buckets gets every 
   await moveUntil(mover, 'emptying')
   await finishMoves(mover)
   await moveBuckets(mover, { from: 1, to: 0, buckets: '3000-4095' })
+  await using _ = consumed.start(store)
+  await consumed.reach(await versionsOf(store))
+  expect(consumed.backwards()).toEqual([])
+  expect(consumed.repeated()).toEqual([])
+  expect(consumed.errors).toEqual([])
+})
+
+test('a consumer that begins after two moves at once have exchanged buckets gets every entity once', async () => {
+  let other: Promise<unknown> | undefined
+  const onProgress = ({ step }: MoveProgress): void => {
+    // Both copies begin before either shard gives its first bucket up.
+    if (step === 'checking') other ??= moveBuckets(mover, { from: 1, to: 0, buckets: '3000-4095' })
+  }
+  await moveBuckets(mover, PLAN, { onProgress })
+  await other
   await using _ = consumed.start(store)
   await consumed.reach(await versionsOf(store))
   expect(consumed.backwards()).toEqual([])
