@@ -225,9 +225,16 @@ describe.each([1, 0])('after shard %i of three was removed and its file deleted,
     const buckets = store.context.catalog.current().layout!.shards[from]!.buckets!
     await moveBuckets(store, { from, to, buckets })
     expect((await store.getMany([...ids])).every((entity) => entity !== undefined)).toBe(true)
-    await expect(moveBuckets(store, { from: to, to: removed, buckets })).rejects.toMatchObject({
-      code: 'BAD_OPTION',
-    })
+    const impossible = [
+      { from: to, to: removed, buckets },
+      { from: removed, to, buckets },
+    ]
+    for (const plan of impossible)
+      for (const call of [store.shards.plan(plan), store.shards.move(plan), moveBuckets(store, plan)])
+        await expect(call).rejects.toMatchObject({
+          code: 'BAD_OPTION',
+          message: expect.stringContaining('that were not removed'),
+        })
     await store.shards.remove(from)
     expect((await sleeper.getMany([...ids])).every((entity) => entity !== undefined)).toBe(true)
     await expect(store.shards.remove(to)).rejects.toMatchObject({ code: 'CONFLICT' })

@@ -34,6 +34,14 @@ export function isLeaseLost(error: unknown): boolean {
   return error instanceof LooseleafError && error.cause === LEASE_LOST
 }
 
+/** Milliseconds between two renewals during a wait, at least. */
+const RENEW_MS = 1_000
+/**
+ * Least milliseconds of a lease, so that a wait renews it three times. Two movers whose leases end during their waits would take a move from
+ * each other, and neither would end it.
+ */
+export const LEAST_LEASE_MS: number = 3 * RENEW_MS
+
 const LEASE_LOST = Symbol('lease lost')
 
 /** Claims the move on its target. Resolves with undefined while another process has it. */
@@ -71,7 +79,7 @@ export async function claimMove(
     async sleep(milliseconds) {
       const until = elapsed() + milliseconds
       for (let rest = milliseconds; rest > 0; rest = until - elapsed()) {
-        await context.time.sleep(Math.min(rest, Math.max(1_000, leaseMs / 3)), signal)
+        await context.time.sleep(Math.min(rest, Math.max(RENEW_MS, leaseMs / 3)), signal)
         await save()
       }
     },

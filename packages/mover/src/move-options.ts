@@ -1,6 +1,7 @@
 import type { CallOptions } from '@looseleaf/core'
-import { optionKinds, type OptionKind, type OptionKinds } from '@looseleaf/core/internal'
+import { millisecondsOfLease, optionKinds, type OptionKind, type OptionKinds } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { LEAST_LEASE_MS } from './move-lease.ts'
 import type { MoveReport } from './move-report.ts'
 import type { MoveProgress } from './progress.ts'
 
@@ -12,7 +13,7 @@ export interface MoverStore {
 export interface MoveOptions extends CallOptions {
   /** Largest number of entities and index rows read per second. Default: no limit. */
   readonly rowsPerSecond?: number | undefined
-  /** Milliseconds until other processes take over the move of a dead one, up to 300,000. Default: 30,000. */
+  /** Milliseconds until other processes take over the move of a dead one, from 3,000 to 300,000. Default: 30,000. */
   readonly leaseMs?: number | undefined
   /** Called with the progress after each page, and when a step begins. */
   readonly onProgress?: ((progress: MoveProgress) => void) | undefined
@@ -28,7 +29,7 @@ const rate: OptionKind = {
 export const moveOptionKinds: OptionKinds<MoveOptions> = {
   signal: optionKinds.signal,
   rowsPerSecond: rate,
-  leaseMs: optionKinds.lease,
+  leaseMs: millisecondsOfLease(LEAST_LEASE_MS),
   onProgress: optionKinds.function,
   onWait: optionKinds.function,
 }

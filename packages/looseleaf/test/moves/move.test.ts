@@ -182,8 +182,14 @@ async function entityOn(store: DataStore, shard: number, id: string): Promise<bo
 }
 
 test.each([
-  [{ from: 0, to: 0, buckets: '1' }, 'from and to are the numbers of two shards, below 2'],
-  [{ from: 0, to: 2, buckets: '1' }, 'from and to are the numbers of two shards, below 2'],
+  [
+    { from: 0, to: 0, buckets: '1' },
+    'from and to are the numbers of two shards, below 2, that were not removed',
+  ],
+  [
+    { from: 0, to: 2, buckets: '1' },
+    'from and to are the numbers of two shards, below 2, that were not removed',
+  ],
   [{ from: 0, to: 1, buckets: '' }, 'buckets are ascending ranges below 4096, such as 0-76,97'],
   [{ from: 0, to: 1, buckets: '7-3' }, 'buckets are ascending ranges below 4096, such as 0-76,97'],
   [{ from: 0, to: 1, buckets: '4096' }, 'buckets are ascending ranges below 4096, such as 0-76,97'],
@@ -194,6 +200,21 @@ test.each([
     code: 'BAD_OPTION',
     message: `This move is not possible: ${message}.`,
   })
+  expect(await movesOf(store)).toEqual([])
+})
+
+test('a lease of a move that is shorter than three seconds is BAD_OPTION, and no move is announced', async () => {
+  const store = await openStore(await memoryShards(2).connect(), leapingTime())
+  const message = 'has to be a number of milliseconds from 3000 to 300000; got 2999.'
+  const plan = { from: 0, to: 1, buckets: '1' }
+  for (const call of [
+    store.shards.move(plan, { leaseMs: 2_999 }),
+    moveBuckets(store, plan, { leaseMs: 2_999 }),
+  ])
+    await expect(call).rejects.toMatchObject({
+      code: 'BAD_OPTION',
+      message: expect.stringContaining(message),
+    })
   expect(await movesOf(store)).toEqual([])
 })
 

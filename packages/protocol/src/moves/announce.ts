@@ -192,9 +192,10 @@ export function checkedPlan(context: EngineContext, { from, to, buckets }: Plann
   const last = ranges?.at(-1)?.[1]
   if (last === undefined || last >= length)
     throw badMove(`buckets are ascending ranges below ${length}, such as 0-76,97`)
-  const { shards } = context.driver
-  if ([from, to].some((number) => shards[number] === undefined) || from === to)
-    throw badMove(`from and to are the numbers of two shards, below ${shards.length}`)
+  const { shards, removed } = context.driver
+  const isPresent = (number: number): boolean => shards[number] !== undefined && !removed?.has(number)
+  if (![from, to].every(isPresent) || from === to)
+    throw badMove(`from and to are the numbers of two shards, below ${shards.length}, that were not removed`)
   return { from, to, buckets: unionOfRanges(buckets) }
 }
 

@@ -62,7 +62,7 @@ export interface GrowthRun {
   readonly wrongs: readonly string[]
 }
 
-const LEASE_MS = 2_000
+const LEASE_MS = 3_000
 const END_MS = 120_000
 const HOT = 24
 
