@@ -3,7 +3,7 @@ import type { MoveProgress, MoveReport } from '@looseleaf/store'
 import type { Output } from '../output/output.ts'
 import { inCommandWords } from '../output/command-words.ts'
 import { timeText } from '../output/text.ts'
-import { commandsOf } from './move-commands.ts'
+import { commandsOf, FORWARD } from './move-commands.ts'
 import { shardText, type NamedShard } from './shard-names.ts'
 
 /** Shape of a move in the JSON of commands. */
@@ -82,7 +82,10 @@ export function endedText(shards: readonly NamedShard[], report: MoveReport): st
   const buckets = counted(bucketCount, 'bucket')
   if (state === 'undone')
     return `Move ${id} is undone: shard ${source} keeps ${buckets}, and ${counted(counts.emptied, 'row')} of shard ${target} were deleted.`
-  if (state !== 'done') return `Move ${id} is ${state}.`
+  if (state !== 'done') {
+    const heldUp = heldUpText(report)
+    return `Move ${id} is ${state}${heldUp === undefined ? '' : `, held up by ${heldUp}`}. Go on with: ${FORWARD}`
+  }
   return [
     `Move ${id} is done: shard ${target} has ${buckets} of shard ${source}.`,
     `Copied: ${counted(counts.entities, 'entity', 'entities')}, ${counted(counts.rows, 'index row')}, ${counted(counts.claims, 'claim')}.`,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { inCommandWords } from './command-words.ts'
 
 test.each([
-  ['Finish that move first: call resumeMoves.', 'Finish that move first: run looseleaf shard repair.'],
+  ['Finish that move first: call shards.repair.', 'Finish that move first: run looseleaf shard repair.'],
   ['Call shards.repair to copy everything again.', 'Run looseleaf shard repair to copy everything again.'],
   ['Finish it with shards.repair, then move.', 'Finish it with looseleaf shard repair, then move.'],
   ['shards.moves lists the others.', 'looseleaf shard status lists the others.'],

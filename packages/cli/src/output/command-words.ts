@@ -7,7 +7,6 @@ const SHARD_CALL = /\b([Cc]all )?shards\.(list|add|moves?|drain|stopDraining|reb
 export function inCommandWords(message: string): string {
   return message
     .replaceAll('{ scatter: true }', '--scatter')
-    .replaceAll('resumeMoves', 'shards.repair')
     .replaceAll(SHARD_CALL, (_, call: string | undefined, name: string) => {
       const run = call && (call.startsWith('C') ? 'Run ' : 'run ')
       return `${run ?? ''}looseleaf shard ${COMMANDS[name] ?? name}`

@@ -131,7 +131,7 @@ test('a plan and a move name every problem at once, and the move announces nothi
   const { layout } = await store.context.catalog.reload()
   await expect(store.shards.move(planned)).rejects.toMatchObject({
     code: 'BAD_OPTION',
-    message: `Nothing was announced, for 3 reasons. 1. ${problems[0]} 2. ${problems[1]} 3. ${problems[2]}`,
+    message: `The planned moves were not announced, for 3 reasons. 1. ${problems[0]} 2. ${problems[1]} 3. ${problems[2]}`,
   })
   expect((await store.context.catalog.reload()).layout).toEqual(layout)
   await expect(store.shards.plan({ from: 0, to: 9, buckets: '0' })).rejects.toMatchObject({

@@ -24,5 +24,5 @@ export interface MovePlan {
 /** Joins problems to one text; several get numbers. */
 export function problemsText(problems: readonly string[]): string {
   if (problems.length <= 1) return problems.join('')
-  return `Nothing was announced, for ${problems.length} reasons. ${problems.map((each, i) => `${i + 1}. ${each}`).join(' ')}`
+  return `The planned moves were not announced, for ${problems.length} reasons. ${problems.map((each, i) => `${i + 1}. ${each}`).join(' ')}`
 }
