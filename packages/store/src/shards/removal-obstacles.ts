@@ -1,5 +1,11 @@
 import type { CallOptions } from '@looseleaf/core'
-import { bucketsIn, type CatalogEntry, type ShardServes, type StoreLayout } from '@looseleaf/core/internal'
+import {
+  bucketsIn,
+  counted,
+  type CatalogEntry,
+  type ShardServes,
+  type StoreLayout,
+} from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { consumersOn, shardAt } from '@looseleaf/protocol/internal'
 
@@ -60,5 +66,3 @@ export async function contentsLeft(
   }
   return obstacles
 }
-
-const counted = (count: number, noun: string): string => `${count} ${count === 1 ? noun : `${noun}s`}`

@@ -75,8 +75,10 @@ export interface StoreShards {
    */
   undo(move: number, options?: MoveOptions): Promise<MoveReport>
   /**
-   * Ends what other processes have left half done: goes on with every move that is not over, one after the other. Repeatable, and useful
-   * after every crash.
+   * Ends what other processes have left half done: copies the last catalog to every shard, finishes shards that were joining, lets shards serve
+   * buckets that were handed over to them, and goes on with every move that is not over, one after the other. Changes nothing while a
+   * shard does not answer, or while a bucket has two owners or none. Resolves with a report that names such faults, and moves that have
+   * stopped again. Repeatable, and useful after every crash.
    */
   repair(options?: MoveOptions): Promise<RepairReport>
   /**
