@@ -5,7 +5,7 @@ import { editTasks, leadingShard, untilFree } from '@looseleaf/protocol/internal
 import { emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 
 /**
- * The cleaning of one index on all shards, stored on shard 0. Workers that arrive while a run is open join it, and an interrupted run is
+ * The cleaning of one index on all shards, stored on the leading shard. Workers that arrive while a run is open join it, and an interrupted run is
  * resumed.
  */
 export interface RunRecord {

@@ -86,8 +86,8 @@ JSON:
     "failures": [{ "process", "at", "isOver", "periodMs", "calls",
       "failures": [{ "code", "shard" | null, "count", "lastAt", "message" }] }],
     "findings": [finding] }
-"cleaner" is null while shard 0 does not answer or refuses. "timeLeftMs" is an
-estimate.
+"cleaner" is null while the first shard does not answer or refuses. "timeLeftMs"
+is an estimate.
 With --check:
   { "ok", "grade", "findings": [{ "grade", "rule", "about" | null, "problem",
     "instruction", "see" }] }`

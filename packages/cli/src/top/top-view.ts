@@ -15,7 +15,7 @@ import type { ShardLook, Written } from './look-at-shards.ts'
 export interface Look {
   readonly at: Date
   readonly shards: readonly ShardLook[]
-  /** Undefined while shard 0, which holds it, does not answer or refuses. */
+  /** Undefined while the leading shard, which holds it, does not answer or refuses. */
   readonly report: CleanerReport | undefined
   readonly probes: readonly ShardProbe[]
   readonly findings: readonly Finding[]
@@ -70,7 +70,7 @@ export function topText(output: Output, { at, shards, report, probes, findings }
     SIZES_NOTE,
     '',
     report === undefined
-      ? 'The state of the indexes is unknown: it is stored on shard 0.'
+      ? 'The state of the indexes is unknown: it is stored on the first shard, which could not be read.'
       : restText(indexes.length - busy.length, busy.length > 0),
     ...(busy.length === 0 ? [] : ['', busyTable(output, busy)]),
     ...(findings.length === 0 ? [] : ['', ...findingsText(output, findings)]),

@@ -18,7 +18,7 @@ import { sizeCells, sizeJson, SIZES_NOTE } from '../output/size-text.ts'
 /** Data that `looseleaf status` prints. */
 export interface StatusView {
   readonly status: StoreStatus
-  /** Undefined while shard 0, which holds it, does not answer or refuses. */
+  /** Undefined while the leading shard, which holds it, does not answer or refuses. */
   readonly report: CleanerReport | undefined
   readonly consumers: readonly ConsumerReport[]
   readonly replicas: readonly ReplicaReport[]
