@@ -8,6 +8,7 @@ import { stoppable } from '../test/stoppable.ts'
 import { createConsole, type Console, type ConsoleOptions } from './console.ts'
 import { purposeOf } from './indexes/purposes.ts'
 import { counted } from './kit/text.ts'
+import { movesSection } from './shards/moves-section.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 
@@ -178,6 +179,8 @@ test('the page of shards shows a move with its counts, the reason why it waits, 
     `back: <code>looseleaf shard undo ${move!.id}</code>`,
   ])
     expect(page).toContain(text)
+  const late = movesSection([{ ...move!, back: 'move' }], [])
+  expect(late.text).toContain('back, once it is over: <code>looseleaf shard move --from 1 --to 0 ')
 })
 
 test('the page of shards lists the failing calls of all processes', async () => {

@@ -26,7 +26,7 @@ import { undo, walkMove } from './walk-move.ts'
 /**
  * Moves buckets from one shard to another, while the store is in use: announces the move, copies and compares everything, hands the buckets
  * over in groups, each of which is sealed for the time of its last copy, and deletes them on the source. Returns the report of the move when
- * it is over.
+ * it is over, or when consumers have had changes to handle on the source for ten seconds (`emptying`).
  *
  * The call may be interrupted at any point and repeated, in this process or another: the move stays announced, and `resumeMoves` or the same
  * call goes on with it. While another process works on it, the call waits. Throws `BAD_OPTION` for an impossible move; `CONFLICT` if a bucket

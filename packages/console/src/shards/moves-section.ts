@@ -56,7 +56,8 @@ function commandsText({ id, from, to, buckets, forward, back }: MoveReport): Htm
       ? []
       : [
           [
-            'back',
+            // Another move of the same buckets is refused before this one is over.
+            back === 'move' && forward !== undefined ? 'back, once it is over' : 'back',
             back === 'undo'
               ? `looseleaf shard undo ${id}`
               : `looseleaf shard move --from ${to} --to ${from} --buckets ${buckets}`,

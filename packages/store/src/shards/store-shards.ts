@@ -44,8 +44,10 @@ export interface StoreShards {
    */
   plan(request: MoveRequest, options?: CallOptions): Promise<MovePlan>
   /**
-   * Moves buckets from one shard to another, while the store is in use, and resolves with the report of the move when it is over. The same
-   * call, repeated, goes on with the move. While another process works on it, the call waits.
+   * Moves buckets from one shard to another, while the store is in use, and resolves with the report of the move when it is over. If consumers
+   * have changes to handle on the source for more than ten seconds, the report has the state `emptying` and names them (`heldUpBy`), and
+   * `repair` deletes the rows of the source later. The same call, repeated, goes on with the move. While another process works on it, the
+   * call waits.
    *
    * Rejects with `BAD_OPTION` for a move that is impossible; `CONFLICT` if another move has one of the buckets, or if copies differ from
    * their source; `ABORTED`; and with errors of shards that stay down.
@@ -53,9 +55,9 @@ export interface StoreShards {
   move(planned: PlannedMove, options?: MoveOptions): Promise<MoveReport>
   /**
    * Moves all buckets of a shard to the others, so that these have as equal bytes as possible, and resolves with the reports of the moves when
-   * the shard owns nothing and has deleted what it gave up. From the beginning no other bucket moves to the shard. May be interrupted and
-   * repeated in any process. Rejects with `BAD_OPTION` for the last shard that takes buckets, and with `CONFLICT` for all other problems
-   * of its plan.
+   * the shard owns nothing. It has deleted what it gave up, except for moves in the state `emptying`, see `move`. From the beginning no
+   * other bucket moves to the shard. May be interrupted and repeated in any process. Rejects with `BAD_OPTION` for the last shard that
+   * takes buckets, and with `CONFLICT` for all other problems of its plan.
    */
   drain(shard: number, options?: MoveOptions): Promise<readonly MoveReport[]>
   /** Lets a shard take buckets again. A move that is under way goes on; a `drain` in another process ends after it. */
