@@ -84,7 +84,7 @@ export function endedText(shards: readonly NamedShard[], report: MoveReport): st
     return `Move ${id} is undone: shard ${source} keeps ${buckets}, and ${counted(counts.emptied, 'row')} of shard ${target} were deleted.`
   if (state !== 'done') {
     const heldUp = heldUpText(report)
-    return `Move ${id} is ${state}.${heldUp === undefined ? '' : ` Held up by ${heldUp}.`} Go on with: ${FORWARD}`
+    return `Move ${id} is ${state}.${heldUp === undefined ? '' : ` Held up by ${heldUp.replace(/\.$/, '')}.`} Go on with: ${FORWARD}`
   }
   return [
     `Move ${id} is done: shard ${target} has ${buckets} of shard ${source}.`,
