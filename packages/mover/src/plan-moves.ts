@@ -13,7 +13,7 @@ import {
 } from '@looseleaf/protocol/internal'
 import { openMoves, type OpenMove } from './open-moves.ts'
 import { consumerLags } from './plan/consumer-lags.ts'
-import { noSize, sizesOn, totalOf, type BucketSizes } from './plan/bucket-sizes.ts'
+import { sizesOn, totalOf, type BucketSizes } from './plan/bucket-sizes.ts'
 import type { MovePlan, MoveRequest } from './plan/move-plan.ts'
 import { drained, evened, type WeighedShard } from './plan/spread.ts'
 import { refusalOf, settingsOf } from './plan/target-checks.ts'
@@ -66,7 +66,7 @@ export async function planMoves(
   for (const move of wanted.moves) {
     const buckets = bucketsIn(move.buckets)
     const sizes = await sizesOf(move.from)
-    const size = totalOf(buckets.map((bucket) => sizes.get(bucket) ?? noSize()))
+    const size = totalOf(buckets.flatMap((bucket) => sizes.get(bucket) ?? []))
     moves.push({ ...move, bucketCount: buckets.length, ...size })
   }
   return { moves, problems: [...new Set(problems)], warnings: [...new Set(warnings)] }

@@ -13,12 +13,12 @@ export interface BucketSize {
   readonly rows: number
 }
 
+type Counts = { -readonly [Count in keyof BucketSize]: number }
+
 /** By bucket. A bucket without rows has no size. In a store without buckets, the bucket 0 has everything. */
 export type BucketSizes = ReadonlyMap<number, BucketSize>
 
 const NOTHING: BucketSize = { entities: 0, tombstones: 0, bytes: 0, rows: 0 }
-
-export const noSize = (): BucketSize => NOTHING
 
 /**
  * Counts everything that a shard has, by bucket, in one pass over its entities and index tables, without reading bodies. Gives way to live
@@ -27,8 +27,8 @@ export const noSize = (): BucketSize => NOTHING
 export async function sizesOn(work: StoreWork, number: number): Promise<BucketSizes> {
   const { router, catalog } = work.context
   const buckets = bucketsOf(router)
-  const sizes = new Map<number, { entities: number; tombstones: number; bytes: number; rows: number }>()
-  const sizeOf = (bucket: number): { entities: number; tombstones: number; bytes: number; rows: number } => {
+  const sizes = new Map<number, Counts>()
+  const sizeOf = (bucket: number): Counts => {
     const size = sizes.get(bucket) ?? { ...NOTHING }
     sizes.set(bucket, size)
     return size

@@ -85,12 +85,11 @@ export async function consumerPlaces(
 ): Promise<ReadonlyMap<string, number>> {
   const { registries } = await readRegistries(context, options)
   const progress = await readProgress(context, shard, joinedRegistry(registries), options)
-  return new Map(
-    Array.from(progress, ([name, { partitions }]) => [
-      name,
-      Math.min(...partitions.map(({ updated, since }) => Math.max(updated, since))),
-    ]),
-  )
+  return new Map(Array.from(progress, ([name, each]) => [name, placeIn(each)]))
+}
+
+function placeIn({ partitions }: ConsumerProgress): number {
+  return Math.min(...partitions.map(({ updated, since }) => Math.max(updated, since)))
 }
 
 /** A consumer's records on one shard. */
@@ -113,8 +112,7 @@ export async function consumersOn(
   const { registries } = await readRegistries(context, options)
   const progress = await readProgress(context, shard, joinedRegistry(registries), options)
   return Promise.all(
-    Array.from(progress, async ([name, { partitions, failing }]) => {
-      const place = Math.min(...partitions.map(({ updated, since }) => Math.max(updated, since)))
+    Array.from(progress, async ([name, consumer]) => {
       const countOf = async (list: LetterList): Promise<number> => {
         const states = await tasks.loadAll(
           partitionNumbers.map((number) => letterTask(name, number, list)),
@@ -124,7 +122,7 @@ export async function consumersOn(
         return letters.reduce((sum: number, each) => sum + (Array.isArray(each) ? each.length : 0), 0)
       }
       const [dead, moved] = await Promise.all([countOf('dead'), countOf('moved')])
-      return { name, place, failing: failing.length + moved, deadLetters: dead }
+      return { name, place: placeIn(consumer), failing: consumer.failing.length + moved, deadLetters: dead }
     }),
   )
 }
