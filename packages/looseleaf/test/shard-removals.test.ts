@@ -183,3 +183,17 @@ test('a removal is refused while a consumer has dead letters on the shard', asyn
   await dropConsumer(store, 'search')
   await store.shards.remove(1)
 })
+
+test('a removal rejects while a shard does not answer that may be the only one to know a consumer', async () => {
+  await store.shards.drain(1)
+  const faulty = await openOn(
+    faultyDriver(memory, ({ shard, table, operation, args }) =>
+      shard === 2 && table === 'tasks' && operation === 'load' && args[0] === 'consumers'
+        ? { before: () => Promise.reject(unavailable(2)) }
+        : undefined,
+    ),
+  )
+  await expect(faulty.shards.remove(1)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  expect(await stateOf(1)).toBe('draining')
+  await faulty.close()
+})

@@ -102,14 +102,16 @@ export interface ConsumerOnShard {
   readonly deadLetters: number
 }
 
-/** Reads the records that the consumers have on one shard alone. */
+/** Reads the records that the consumers have on one shard alone. Throws if a shard does not answer. */
 export async function consumersOn(
   context: EngineContext,
   shard: number,
   options: CallOptions,
 ): Promise<readonly ConsumerOnShard[]> {
   const { tasks } = shardAt(context, shard)
-  const { registries } = await readRegistries(context, options)
+  const { registries, failure } = await readRegistries(context, options)
+  // That shard may be the only one that knows a consumer.
+  if (failure !== undefined) throw failure
   const progress = await readProgress(context, shard, joinedRegistry(registries), options)
   return Promise.all(
     Array.from(progress, async ([name, consumer]) => {
