@@ -1,5 +1,5 @@
 import { elapsedBy } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { bucketsOf, type EngineContext } from '@looseleaf/index-engine/internal'
 import { isOfRemovedShard, isUnreached } from '@looseleaf/protocol/internal'
 
 /** Milliseconds after which failing calls read the catalog once more. In an outage of a shard all calls that need it fail. */
@@ -15,7 +15,9 @@ export type RemovalCheck = (error: unknown) => Promise<boolean>
  * off by then. The other shards tell.
  */
 export function createRemovalCheck(context: EngineContext): RemovalCheck {
-  const { catalog, time } = context
+  const { catalog, router, time } = context
+  // No shard of a fixed layout is ever removed.
+  if (bucketsOf(router) === undefined) return () => Promise.resolve(false)
   const elapsed = elapsedBy(time)
   let readAt = -Infinity
   let reading: Promise<unknown> = Promise.resolve()
