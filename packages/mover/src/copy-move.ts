@@ -174,12 +174,13 @@ export async function differentCopies(
 
 /** Counts the entities and index rows of the source, for the estimate of the time left. */
 export async function countSource(job: MoveJob): Promise<number> {
-  const { work } = job
+  const { work, lease } = job
   const { context, move, signal } = work
   const source = shardAt(context, move.from)
   const { entities, tombstones } = await source.entities.count({ signal })
   let total = entities + tombstones
   for (const entry of indexesOf(job)) {
+    await lease.saveDue()
     try {
       total += await source.index(tableSpec(entry)).count({ prefix: [] }, { signal })
     } catch (error) {

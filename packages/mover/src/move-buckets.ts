@@ -192,11 +192,12 @@ function progressOf(record: MoveRecord | undefined): number {
  * its lease may notice that by a refused step before it notices that it has lost the lease.
  */
 async function underLease(
-  work: MoveWork,
+  moveWork: MoveWork,
   lease: MoveLease,
   options: Tuned<MoveOptions>,
   walk: Walk,
 ): Promise<boolean> {
+  const work: MoveWork = { ...moveWork, onStatement: () => lease.saveDue() }
   const { context, move, signal } = work
   const { record } = lease
   const meter = createMeter(work, namesOf(work), record, options.onProgress)

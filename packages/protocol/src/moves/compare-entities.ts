@@ -88,7 +88,7 @@ export function isCopy(
  * source deletes no row of these buckets while the attempt goes on.
  */
 export async function countExtra(work: MoveWork, buckets: string, afterAddedId: number): Promise<number> {
-  const { context, move, signal } = work
+  const { context, move, signal, onStatement } = work
   const isIn = entitiesIn(context, buckets)
   let extra = 0
   for await (const page of readAhead(pagesByAdded(work, move.to, afterAddedId))) {
@@ -97,6 +97,7 @@ export async function countExtra(work: MoveWork, buckets: string, afterAddedId: 
       const versions = await sourceOf(work).entities.readVersions(ids, { signal })
       extra += versions.filter((version) => version === undefined).length
     }
+    await onStatement?.()
   }
   return extra
 }

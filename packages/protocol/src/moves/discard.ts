@@ -48,7 +48,9 @@ export async function discardAt(
         () => entities.discard(some, { epoch, signal }),
         signal,
       )
+      await work.onStatement?.()
     }
+    await work.onStatement?.()
   }
   const pending = await discardPending({ context, signal }, number, isIn, epoch)
   return { entities: discarded, pending, lastAddedId }
@@ -90,7 +92,7 @@ export async function* pagesOfPending(
  * `STALE_EPOCH` after a change: then the buckets may be the shard's own again, and a delete would take a row that is needed.
  */
 export async function discardRowsAt(
-  { context, throttle, signal }: MoveWork,
+  { context, throttle, signal, onStatement }: MoveWork,
   number: number,
   buckets: string,
   epoch: number,
@@ -114,7 +116,9 @@ export async function discardRowsAt(
             () => table.remove(removals, { epoch, signal }),
             signal,
           )
+          await onStatement?.()
         }
+        await onStatement?.()
       }
     } catch (error) {
       // The index was dropped meanwhile.

@@ -26,6 +26,8 @@ export interface StoreWork {
 /** Work on one move. The steps of a move get it. */
 export interface MoveWork extends StoreWork {
   readonly move: LayoutMove
+  /** Called between the statements of long steps that report no progress, so that the lease of the move does not end meanwhile. */
+  readonly onStatement?: (() => Promise<void>) | undefined
 }
 
 export function sourceOf({ context, move }: MoveWork): Shard {

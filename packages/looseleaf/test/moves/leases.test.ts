@@ -1,0 +1,33 @@
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { moveBuckets } from '@looseleaf/mover'
+import { faultyDriver } from '@looseleaf/testkit'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { expect, test } from 'vitest'
+import { filledStore, openStore, SOME_BUCKETS } from './stores.ts'
+
+const STATEMENT_MS = 100
+const LEASE_MS = 30_000
+
+test('a mover with a rate limit keeps its lease in every step', async () => {
+  const driver = await memoryShards(2).connect()
+  await (await filledStore(driver, 200)).close()
+  const time = leapingTime()
+  let step = ''
+  let renewedAt: number | undefined
+  const longest = new Map<string, number>()
+  const slow = faultyDriver(driver, ({ shard, table, operation }) => {
+    // The mover sends no other claims and saves.
+    const renews = shard === 1 && table === 'tasks' && ['claim', 'save'].includes(operation)
+    if (renews && renewedAt !== undefined)
+      longest.set(step, Math.max(longest.get(step) ?? 0, time.now() - renewedAt))
+    if (renews) renewedAt = time.now()
+    return { before: () => time.leap(STATEMENT_MS) }
+  })
+  const mover = await openStore(slow, time)
+  const onProgress = (at: { readonly step: string }): void => void (step = at.step)
+  await moveBuckets(mover, { from: 0, to: 1, buckets: SOME_BUCKETS }, { onProgress, rowsPerSecond: 10 })
+  expect([...longest.keys()]).toEqual(expect.arrayContaining(['copying', 'checking', 'sealing', 'emptying']))
+  expect([...longest].filter(([, wait]) => wait >= LEASE_MS)).toEqual([])
+  await mover.close()
+  await driver.close()
+})
