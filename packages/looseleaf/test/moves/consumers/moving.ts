@@ -1,19 +1,23 @@
 import type { DataStore } from '@looseleaf/store'
 import { expect } from 'vitest'
 import { tunedMoveBuckets, tunedResumeMoves } from '@looseleaf/mover/internal'
-import type { MoveProgress } from '@looseleaf/mover'
+import type { MoveProgress, PlannedMove } from '@looseleaf/mover'
 import { movesOf } from '@looseleaf/mover'
 import { SOME_BUCKETS } from '../stores.ts'
 
 export const PLAN = { from: 0, to: 1, buckets: SOME_BUCKETS }
 
 /** Moves the buckets until this step begins. */
-export async function moveUntil(mover: DataStore, last: MoveProgress['step']): Promise<void> {
+export async function moveUntil(
+  mover: DataStore,
+  last: MoveProgress['step'],
+  plan: PlannedMove = PLAN,
+): Promise<void> {
   const stopped = new AbortController()
   const onProgress = ({ step }: { readonly step: MoveProgress['step'] }): void => {
     if (step === last) stopped.abort()
   }
-  const moving = tunedMoveBuckets(mover, PLAN, { groups: 2, onProgress, signal: stopped.signal })
+  const moving = tunedMoveBuckets(mover, plan, { groups: 2, onProgress, signal: stopped.signal })
   await expect(moving).rejects.toMatchObject({ code: 'ABORTED' })
 }
 

@@ -6,7 +6,7 @@ import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { moveBuckets, movesOf, type MoveProgress } from '@looseleaf/mover'
+import { moveBuckets, movesOf } from '@looseleaf/mover'
 import { tunedResumeMoves } from '@looseleaf/mover/internal'
 import { contentsOf, filledStore, openStore } from '../stores.ts'
 import { Consumed, poll, versionsOf } from './consumed.ts'
@@ -191,13 +191,10 @@ test('a consumer that begins after two shards have exchanged buckets gets every 
 })
 
 test('a consumer that begins after two moves at once have exchanged buckets gets every entity once', async () => {
-  let other: Promise<unknown> | undefined
-  const onProgress = ({ step }: MoveProgress): void => {
-    // Both copies begin before either shard gives its first bucket up.
-    if (step === 'checking') other ??= moveBuckets(mover, { from: 1, to: 0, buckets: '3000-4095' })
-  }
-  await moveBuckets(mover, PLAN, { onProgress })
-  await other
+  // Both copies are there before either shard gives its first bucket up.
+  await moveUntil(mover, 'checking')
+  await moveUntil(mover, 'checking', { from: 1, to: 0, buckets: '3000-4095' })
+  await finishMoves(mover)
   await using _ = consumed.start(store)
   await consumed.reach(await versionsOf(store))
   expect(consumed.backwards()).toEqual([])
