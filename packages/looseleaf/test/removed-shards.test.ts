@@ -230,8 +230,8 @@ describe.each([1, 0])('after shard %i of three was removed and its file deleted,
       { from: removed, to, buckets },
     ]
     for (const plan of impossible)
-      for (const call of [store.shards.plan(plan), store.shards.move(plan), moveBuckets(store, plan)])
-        await expect(call).rejects.toMatchObject({
+      for (const call of [store.shards.plan, store.shards.move, moveBuckets.bind(undefined, store)])
+        await expect(call(plan)).rejects.toMatchObject({
           code: 'BAD_OPTION',
           message: expect.stringContaining('that were not removed'),
         })

@@ -94,7 +94,7 @@ test('a refused removal names everything for which the shard is still needed, an
   await expect(store.shards.remove(1)).rejects.toMatchObject({
     code: 'CONFLICT',
     message: expect.stringMatching(
-      /^Shard 1, memory 1, .*: it has \d+ buckets, .*; it serves \d+ buckets; its table of entities is not empty\.$/,
+      /^Shard 1, memory 1, .*: it has 1,\d+ buckets, .*; it serves 1,\d+ buckets; its table of entities is not empty\.$/,
     ),
   })
   await expect(store.shards.remove(1, { dryRun: true })).rejects.toMatchObject({ code: 'CONFLICT' })
