@@ -93,7 +93,7 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
     const { store, run, expectAll } = await moveProject(context)
     const needed = await run('shard remove 1 --dry-run')
     expect(needed).toMatchObject({ code: 3, stdout: '' })
-    expect(needed.stderr).toContain('cannot be removed yet, and nothing was changed: it has 2048 buckets')
+    expect(needed.stderr).toContain('cannot be removed yet, and nothing was changed: it has 2,048 buckets')
     await store.shards.drain(1)
     expect(await run('shard remove shard-1.sqlite --dry-run')).toMatchObject({
       code: 0,
