@@ -18,7 +18,7 @@ test('a third shard joins by a button, takes a share of the buckets, and all pag
 
     const page = async (): Promise<string> => textOf((await window.get('/store/grow')).body)
     expect(await page()).toContain('Add shard-2.sqlite')
-    expect((await window.post('/store/grow', { add: 'a shard' })).statusCode).toBe(303)
+    expect((await window.post('/store/grow', { join: 'a shard' })).statusCode).toBe(303)
     await vi.waitFor(
       async () => expect(await page()).toContain('It is shard 2, and has no buckets yet.'),
       10_000,

@@ -175,8 +175,8 @@ test('the page of shards shows a move with its counts, the reason why it waits, 
     `Move ${move!.id}: copying`,
     '2,001 buckets from memory 0 to memory 1. 0 of them are handed over.',
     '<dt>held up by</dt><dd>no process works on it',
-    'forward: <code>looseleaf shard repair</code>',
-    `back: <code>looseleaf shard undo ${move!.id}</code>`,
+    '<dt>go on</dt><dd><code>looseleaf shard repair</code>',
+    `<dt>go back</dt><dd><code>looseleaf shard undo ${move!.id}</code>`,
   ])
     expect(page).toContain(text)
   const late = movesSection([{ ...move!, back: 'move' }], [])

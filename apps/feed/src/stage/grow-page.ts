@@ -41,9 +41,9 @@ export function growPage({ store, latencies }: GrowPageOptions): ActPage {
   /** Renders the buttons; while buckets move, the state of that act in place of the others. */
   function buttons(running: KnownActs['running']): Html {
     const next = nextAddress(shards)
-    const moving = running.filter(({ name }) => name !== 'add')
+    const moving = running.filter(({ name }) => name !== 'join')
     const acts = moving.length > 0 ? moving.map(({ name, about }) => ({ name, about })) : offeredMoves(shards)
-    return markup`<p class="acts">${next === undefined ? undefined : actOrState(running, 'add', NEW_SHARD, `Add ${next}`, 'A shard is being added')}
+    return markup`<p class="acts">${next === undefined ? undefined : actOrState(running, 'join', NEW_SHARD, `Add ${next}`, 'A shard is being added')}
 ${acts.map(({ name, about }) => actOrState(running, name, about, `${capital(name)} ${about}`, `“${name} ${about}” is running`))}</p>`
   }
 
@@ -51,7 +51,7 @@ ${acts.map(({ name, about }) => actOrState(running, name, about, `${capital(name
     shards.find((shard) => shard.address === address)?.number
 
   function plan(name: string, about: string): PlannedAct | undefined {
-    if (name === 'add') return about === NEW_SHARD ? { name, about, run: add } : undefined
+    if (name === 'join') return about === NEW_SHARD ? { name, about, run: add } : undefined
     if (name === 'rebalance') {
       if (about !== ALL_SHARDS) return undefined
       return {
@@ -89,7 +89,7 @@ ${acts.map(({ name, about }) => actOrState(running, name, about, `${capital(name
     lead: markup`A shard joins while the site is in use, takes a share of the data, and can be drained and removed again. Reads go on; a write of a bucket that is just being handed over waits some milliseconds. The plot shows the effect.`,
     suggestion: (address) =>
       markup`<a href="${address}">Grow</a>: add a database, move data to it, and drain it again, while you read and post.`,
-    acts: ['add', 'rebalance', 'drain', 'remove'],
+    acts: ['join', 'rebalance', 'drain', 'remove'],
     async part({ isAllowed, running, ended }) {
       const moves = await read().catch((error: unknown) =>
         error instanceof Error ? error.message : String(error),

@@ -16,7 +16,7 @@ function moveSection(move: MoveReport, names: readonly string[]): Html {
   return markup`<section><h3>Move ${id}: ${state}</h3>
 <p>${capital(counted(move.bucketCount, 'bucket'))} from ${nameOf(from)} to ${nameOf(to)}. ${move.handedOver.toLocaleString('en-US')} of them are handed over.</p>
 ${progressOf(move)}
-<dl><dt>copied</dt><dd>${copiesText(move)}</dd><dt>compared</dt><dd>${verifiedText(move)}</dd><dt>writes waited</dt><dd>${pausesText(move)}</dd>${holder && markup`<dt>worked on by</dt><dd>${holder.worker}, since ${timeText(holder.since)}</dd>`}${next && markup`<dt>next step</dt><dd>${next}</dd>`}${heldUpBy && markup`<dt>held up by</dt><dd>${heldUpBy}</dd>`}<dt>commands</dt><dd>${commandsText(move)}</dd></dl></section>`
+<dl><dt>copied</dt><dd>${copiesText(move)}</dd><dt>compared</dt><dd>${verifiedText(move)}</dd><dt>writes waited</dt><dd>${pausesText(move)}</dd>${holder && markup`<dt>worked on by</dt><dd>${holder.worker}, since ${timeText(holder.since)}</dd>`}${next && markup`<dt>next step</dt><dd>${next}</dd>`}${heldUpBy && markup`<dt>held up by</dt><dd>${heldUpBy}</dd>`}${commands(move)}</dl></section>`
 }
 
 function progressOf({ id, counts: { read }, total, rate, timeLeftMs }: MoveReport): Html | undefined {
@@ -49,20 +49,13 @@ function pausesText({ seals: { groups, p50, p99, worst } }: MoveReport): string 
   return `${milliseconds(p50)} in the median of ${counted(groups, 'group')}, p99 ${milliseconds(p99)}, at most ${milliseconds(worst)}`
 }
 
-function commandsText({ id, from, to, buckets, forward, back }: MoveReport): Html {
-  const commands = [
-    ...(forward === undefined ? [] : [['forward', 'looseleaf shard repair'] as const]),
-    ...(back === undefined
-      ? []
-      : [
-          [
-            // Another move of the same buckets is refused before this one is over.
-            back === 'move' && forward !== undefined ? 'back, once it is over' : 'back',
-            back === 'undo'
-              ? `looseleaf shard undo ${id}`
-              : `looseleaf shard move --from ${to} --to ${from} --buckets ${buckets}`,
-          ] as const,
-        ]),
-  ]
-  return markup`${commands.map(([way, command], i) => markup`${i === 0 ? '' : '; '}${way}: <code>${command}</code>`)}`
+/** Renders the commands that end the move and that take it back. */
+function commands({ id, from, to, buckets, forward, back }: MoveReport): Html {
+  const backCommand =
+    back === 'undo'
+      ? `looseleaf shard undo ${id}`
+      : `looseleaf shard move --from ${to} --to ${from} --buckets ${buckets}`
+  // Another move of the same buckets is refused before this one is over.
+  const backLabel = back === 'move' && forward !== undefined ? 'go back, once it is over' : 'go back'
+  return markup`${forward && markup`<dt>go on</dt><dd><code>looseleaf shard repair</code></dd>`}${back && markup`<dt>${backLabel}</dt><dd><code>${backCommand}</code></dd>`}`
 }
