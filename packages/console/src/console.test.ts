@@ -180,7 +180,7 @@ test('the page of shards shows a move with its counts, the reason why it waits, 
   ])
     expect(page).toContain(text)
   const late = movesSection([{ ...move!, back: 'move' }], [])
-  expect(late.text).toContain('back, once it is over: <code>looseleaf shard move --from 1 --to 0 ')
+  expect(late.text).toContain('go back, once it is over</dt><dd><code>looseleaf shard move --from 1 --to 0 ')
 })
 
 test('the page of shards lists the failing calls of all processes', async () => {
