@@ -1,6 +1,7 @@
-import { checkIndex, sweep } from '@looseleaf/cleaner'
+import { sweep } from '@looseleaf/cleaner'
 import type { DataStore } from '@looseleaf/store'
 import { expect } from 'vitest'
+import { checkIndexes } from '../stores.ts'
 import { attackedIndexes } from './indexes.ts'
 import { checkEnd, type Traffic } from './traffic.ts'
 
@@ -17,12 +18,5 @@ export async function endAttack(
   expect(findings.writes).toBeGreaterThan(100)
   expect(findings.queries).toBeGreaterThan(10)
   expect(await sweep(store)).toMatchObject({ added: 0, misplaced: 0, misfits: 0, duplicates: 0 })
-  for (const { name } of indexes)
-    expect(await checkIndex(store, name)).toMatchObject({
-      missing: 0,
-      unclaimed: 0,
-      dangling: 0,
-      misplaced: 0,
-      unsettled: 0,
-    })
+  await checkIndexes(store, indexes)
 }
