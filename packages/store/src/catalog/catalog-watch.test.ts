@@ -1,6 +1,7 @@
 import type { Driver } from '@looseleaf/core'
 import type { ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalogContents } from '@looseleaf/index-engine/internal'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -35,6 +36,16 @@ it('a shard that has lost its catalog counts as one without pending rows', async
   await memory.shards[1]!.dropIndexTable({ table: 'looseleaf_meta', columns: [] })
   await memory.shards[1]!.createTables()
   expect(await createCatalogWatch(context, looksOf(context)).mayBePending(1)).toBe(false)
+})
+
+it('the statement of a look belongs to no trace', async () => {
+  const people = defineIndex('people', { properties: { name: 'string' }, shardOn: 'name' })
+  const store = await DataStore.open({ shards: memoryShards(2), migrate: true, indexes: [people] })
+  const trace = await store.trace(async (running) => {
+    await store.query(people, { name: 'ada' })
+    return running
+  })
+  expect(trace.statements.map(({ text }) => text)).toEqual([expect.stringContaining('people')])
 })
 
 describe('a look at one shard', () => {

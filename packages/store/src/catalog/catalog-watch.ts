@@ -25,7 +25,10 @@ interface CatalogCheck {
   readonly answer: Promise<boolean>
 }
 
-export function createCatalogWatch({ driver, time, catalog }: EngineContext, looks: Looks): CatalogWatch {
+export function createCatalogWatch(
+  { driver, time, catalog, events }: EngineContext,
+  looks: Looks,
+): CatalogWatch {
   /** The age check of the last look that found the catalog in memory current. */
   let isOld = (): boolean => true
   const inFlight = new Map<number, CatalogCheck>()
@@ -54,7 +57,8 @@ export function createCatalogWatch({ driver, time, catalog }: EngineContext, loo
 
   function begin(number: number): CatalogCheck {
     const age = createCarefulAge(time, LOOK_MS)
-    const begun: CatalogCheck = { isOld: age, answer: look(number, age) }
+    // The answer is for every call of the process, so the statement belongs to none.
+    const begun: CatalogCheck = { isOld: age, answer: events.detached(() => look(number, age)) }
     inFlight.set(number, begun)
     return begun
   }
