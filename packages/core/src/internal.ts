@@ -122,14 +122,17 @@ export {
   STRING_KEY_BYTES,
   STRING_PREFIX_BYTES,
   type ColumnType,
+  type EntityScan,
   type IndexRow,
   type IndexRowRemoval,
   type IndexScan,
   type IndexTable,
   type IndexTableSpec,
+  type JoinedRow,
   type Key,
   type KeyRange,
   type KeyValue,
+  type VersionedRow,
 } from './ports/index-table.ts'
 export type { CleanerCounts, CleanerEvent, ConsumerEvent, MoverEvent, StoreEvents } from './ports/observer.ts'
 export type { PendingPage, PendingRow, PendingTable } from './ports/pending-table.ts'

@@ -124,7 +124,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
       if (table === undefined)
         indexTables.set(
           spec.table,
-          (table = createIndexTable({ shardName: name, session, flavor, spec, flush })),
+          (table = createIndexTable({ shardName: name, session, flavor, spec, flush, entityTable })),
         )
       return table
     },

@@ -41,6 +41,7 @@ const flavor = {
   updatedOf: (micros) => micros,
   shareLock: sql``,
   updateSource: (table) => table,
+  joinSource: (table) => table,
   integer: (parameter) => parameter,
   required: (value) => value,
   ownSession: { only: (value) => value, parameters: [] },

@@ -58,6 +58,8 @@ export const sqliteFlavor: Flavor = {
   incoming: (column) => sql`excluded.${sql.ref(column)}`,
   countsChanges: false,
   updateSource: (table) => table,
+  // SQLite never reads the right side of a LEFT JOIN first.
+  joinSource: (table) => table,
   deleteSource: (table) => sql`FROM ${table}`,
   batchedSwap,
   orderedParts: false,

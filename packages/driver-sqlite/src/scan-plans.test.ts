@@ -33,6 +33,7 @@ beforeAll(async () => {
     dialect: sqliteDialect({ database, deadlineMs: 1_000 }),
     flavor: sqliteFlavor,
   })
+  await shard.createTables()
   await shard.createIndexTable(spec)
   index = shard.index(spec)
   return () => database.close()
@@ -99,6 +100,24 @@ test('each of many scans reads its range', async () => {
   }))
   const plan = await planOfSent(() => index.scanMany(scans))
   expect(plan).toEqual(Array.from({ length: 16 }, () => 'SEARCH index_mixed USING PRIMARY KEY (user=?)'))
+})
+
+test('each of many scans with entities reads its range, and the entities by their ids', async () => {
+  const scans = Array.from({ length: 16 }, (_, n): IndexScan => ({
+    prefix: [BigInt(n)],
+    order: 'desc',
+    limit: 3,
+  }))
+  const expected = [
+    'SEARCH x USING PRIMARY KEY (user=?)',
+    expect.stringMatching(/^SEARCH e USING INDEX .* \(id=\?\)/),
+  ]
+  const plans = [
+    await planOfSent(() => index.scanEntities([{ ...scans[0]!, maxBody: 9 }])),
+    await planOfSent(() => index.scanVersions(scans)),
+    await planOfSent(() => index.scanEntities(scans.map((scan) => ({ ...scan, maxBody: 9 })))),
+  ]
+  expect(plans).toEqual([1, 16, 16].map((parts) => Array.from({ length: parts }, () => expected).flat()))
 })
 
 test('many scans are statements of 16 parts, since prepared ones take memory by the square of their parts', async () => {

@@ -1,5 +1,5 @@
 import type { CallOptions } from './call.ts'
-import type { FencedRemoveOptions } from './entity-table.ts'
+import type { BoundedRow, FencedRemoveOptions } from './entity-table.ts'
 
 /**
  * Type of a column in an index table. `uuid`: 16 bytes. `string`: UTF-8 bytes, see `STRING_PREFIX_BYTES`.
@@ -80,6 +80,24 @@ export interface IndexScan extends KeyRange {
   readonly included?: boolean | undefined
 }
 
+/** A scan whose rows come with their entities. */
+export interface EntityScan extends IndexScan {
+  /** Leaves out larger bodies, in bytes, as `EntityTable.readBounded` does. */
+  readonly maxBody: number
+}
+
+/** An index row with the entity to which it leads, as of the same moment. */
+export interface JoinedRow extends IndexRow {
+  /** The row of the entity or tombstone on this shard; undefined if this shard has none under the id. */
+  readonly entity: BoundedRow | undefined
+}
+
+/** An index row with the version of the entity to which it leads, as of the same moment. */
+export interface VersionedRow extends IndexRow {
+  /** Version of the entity or tombstone on this shard; undefined if this shard has none under the id. */
+  readonly entityVersion: number | undefined
+}
+
 /**
  * The rows of one index on one shard. Each write is one atomic statement. Every method rejects with `INDEX_NOT_FOUND` if the
  * table is missing.
@@ -102,6 +120,19 @@ export interface IndexTable {
    * little more than one. The scans are not one snapshot.
    */
   scanMany(scans: readonly IndexScan[], options?: CallOptions): Promise<readonly (readonly IndexRow[])[]>
+  /**
+   * Like `scanMany`, with the entity of each row, if it is on this shard. Rows and entities of one scan are one snapshot. Bodies that are
+   * left out cost another statement, which reads their lengths.
+   */
+  scanEntities(
+    scans: readonly EntityScan[],
+    options?: CallOptions,
+  ): Promise<readonly (readonly JoinedRow[])[]>
+  /** Like `scanEntities`, with versions only. */
+  scanVersions(
+    scans: readonly IndexScan[],
+    options?: CallOptions,
+  ): Promise<readonly (readonly VersionedRow[])[]>
   /** Counts the distinct entities within the range. */
   count(range: KeyRange, options?: CallOptions): Promise<number>
   /** Counts several ranges, like `scanMany`. */

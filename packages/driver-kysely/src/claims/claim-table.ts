@@ -15,7 +15,7 @@ export function createClaimTable({
   flavor,
   spec,
   flush,
-}: Omit<IndexTableOptions, 'shardName'>): ClaimTable {
+}: Omit<IndexTableOptions, 'shardName' | 'entityTable'>): ClaimTable {
   const statements = claimStatements(spec, flavor)
   const directions = directionsOf(spec.columns)
   const { writing, shape } = indexCalls(session, spec)

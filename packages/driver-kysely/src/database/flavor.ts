@@ -82,6 +82,11 @@ export interface Flavor {
    * rows in the same order cannot deadlock. Without the hint the plan for a small table is a scan, in another order.
    */
   updateSource(table: RawBuilder<unknown>, key: 'PRIMARY' | 'id'): RawBuilder<unknown>
+  /**
+   * A table of a join in a SELECT, with the same hint. Without it MySQL reads all entities where they are few, or where its statistics are
+   * from a time when they were.
+   */
+  joinSource(table: RawBuilder<unknown>, key: 'PRIMARY' | 'id'): RawBuilder<unknown>
   /** The table after `DELETE`, with the same hint. */
   deleteSource(table: RawBuilder<unknown>, key: 'PRIMARY' | 'id'): RawBuilder<unknown>
   /** Creates the batched compare-and-swap of an entity table. */

@@ -3,7 +3,6 @@ import {
   badClock,
   idKey,
   MAX_CLOCK_MICROS,
-  type BoundedRow,
   type EntityInsert,
   type EntityPageRow,
   type EntityReplace,
@@ -16,6 +15,7 @@ import type { CompiledQuery } from 'kysely'
 import { toCount, toNumber } from '../database/row-values.ts'
 import type { Call, Row, Session } from '../database/session.ts'
 import { checkWriteRows, idChunks } from '../database/sql-parts.ts'
+import { boundedRow, lengthsOf, selectedRow } from './bounded-rows.ts'
 import { rangeParameters, rangeParts } from './changes-range.ts'
 import { createEntityCopies } from './entity-copies.ts'
 import { entityCalls, sortedById, type EntityTableOptions } from './entity-calls.ts'
@@ -48,22 +48,15 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     readVersions,
   })
 
-  /** Reads the lengths of the bodies that were omitted from these rows, keyed by `idKey`. */
-  async function lengthsOf(rows: Iterable<Row>, call: Call): Promise<ReadonlyMap<string, Row>> {
-    const ids: Uint8Array[] = []
-    for (const row of rows) if (isBodyOmitted(row)) ids.push(row.id as Uint8Array)
-    if (ids.length === 0) return NO_LENGTHS
-    return select('bodyLengths', ids, call)
-  }
-
   async function pageOf(
     query: CompiledQuery,
     parameters: readonly unknown[],
     call: CallOptions | undefined,
   ): Promise<readonly EntityPageRow[]> {
     const { rows } = await session.run(query, parameters, reading(call))
-    const lengths = await lengthsOf(rows, reading(call))
-    return rows.map((row) => ({ ...boundedRow(row, lengths), addedId: toNumber(row.added_id) }))
+    const selected = rows.map(selectedRow)
+    const lengths = await lengthsOf(calls, selected, reading(call))
+    return selected.map((row, i) => ({ ...boundedRow(row, lengths), addedId: toNumber(rows[i]!.added_id) }))
   }
 
   /** Replaces one row. The number of changed rows tells whether it won, so it needs no `batchedSwap`. */
@@ -127,10 +120,10 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
 
     async readBounded(ids, maxBody, call) {
       const found = await select('readBounded', ids, reading(call), session, [maxBody])
-      const lengths = await lengthsOf(found.values(), reading(call))
+      const lengths = await lengthsOf(calls, found.values().map(selectedRow), reading(call))
       return ids.map((id) => {
         const row = found.get(idKey(id))
-        return row === undefined ? undefined : boundedRow(row, lengths)
+        return row === undefined ? undefined : boundedRow(selectedRow(row), lengths)
       })
     },
 
@@ -288,33 +281,12 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
 /** Times above the floor by up to this much belong to writes after its raise. Times further ahead come from a wrong clock. */
 const AHEAD_MICROS = 1_000_000
 
-const NO_LENGTHS: ReadonlyMap<string, Row> = new Map()
-
 function entityRow(row: Row): EntityRow {
   return {
     id: row.id as Uint8Array,
     version: toNumber(row.version),
     updated: toNumber(row.updated_micros),
     body: row.body as Uint8Array | null,
-  }
-}
-
-function isBodyOmitted(row: Row): boolean {
-  return (row.body as Uint8Array | null)?.length === 0
-}
-
-function boundedRow(row: Row, lengths: ReadonlyMap<string, Row>): BoundedRow {
-  const isIncluded = !isBodyOmitted(row)
-  const body = row.body as Uint8Array | null
-  return {
-    id: row.id as Uint8Array,
-    version: toNumber(row.version),
-    updated: toNumber(row.updated_micros),
-    body: isIncluded ? body : undefined,
-    // 0 if the entity has become a tombstone or was purged between the two reads.
-    bodyBytes: isIncluded
-      ? (body?.length ?? 0)
-      : toNumber(lengths.get(idKey(row.id as Uint8Array))?.body_bytes ?? 0),
   }
 }
 

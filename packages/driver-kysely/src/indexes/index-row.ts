@@ -48,21 +48,28 @@ export function readPrefix({ columns }: IndexTableSpec, prefix: Key): Key {
 }
 
 /** Selects the key columns from number `from` on, each under its name, and the entity id. */
-export function selectedColumns(flavor: Flavor, spec: IndexTableSpec, from = 0): RawBuilder<unknown> {
+export function selectedColumns(
+  flavor: Flavor,
+  spec: IndexTableSpec,
+  { from = 0, alias }: { readonly from?: number; readonly alias?: string | undefined } = {},
+): RawBuilder<unknown> {
   const names = columnNames(spec)
+  const stored = (name: string): string => (alias === undefined ? name : `${alias}.${name}`)
   return sql.join([
     ...spec.columns.slice(from).map(({ type }, i) => {
       const name = names[from + i]!
-      return type === 'number' ? selectedColumn(flavor, spec, name, type, name) : sql.ref(name)
+      return type === 'number'
+        ? selectedColumn(flavor, alias ?? spec.table, name, type, name)
+        : sql.ref(stored(name))
     }),
-    sql.ref('entity_id'),
+    sql.ref(stored('entity_id')),
   ])
 }
 
-/** Selects a column of the key under the name `as`. */
+/** Selects a column of the key of a table, or of an alias, under the name `as`. */
 export function selectedColumn(
   flavor: Flavor,
-  { table }: IndexTableSpec,
+  table: string,
   column: string,
   type: ColumnType,
   as: string,

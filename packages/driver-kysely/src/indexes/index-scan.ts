@@ -18,10 +18,13 @@ export interface ParameterizedSql {
   build(): RawBuilder<unknown>
   /** Builds the statement as a part of a UNION, with one more column in front. Undefined if it needs a SELECT around it. */
   readonly buildPart?: BuildPart | undefined
-  /** Parameters without those of `ownSession`, which stand before them if `isGuarded`. */
+  /** Parameters without those of `ownSession`. */
   readonly parameters: readonly unknown[]
-  /** True if the statement checks its session, alone and as the first part of a UNION. */
-  readonly isGuarded?: boolean | undefined
+  /**
+   * Number of parameters before those of `ownSession`, for a statement that checks its session, alone and as the first part of a UNION.
+   * Undefined if it does not.
+   */
+  readonly guardAt?: number | undefined
   readonly keep?: StatementHints['keep']
 }
 
@@ -29,8 +32,22 @@ export type BuildPart = (column: RawBuilder<unknown>, isFirst: boolean) => RawBu
 
 /** A column of the key in the order of a scan. */
 interface Column {
+  /** Its name in the rows of the scan. */
   readonly name: string
+  /** Its name within the statement. */
+  readonly stored: string
   readonly direction: Direction
+}
+
+/** The tables of a scan. */
+export interface ScanSource {
+  /** Distinguishes the statements of this source from those of others. */
+  readonly name: string
+  readonly from: RawBuilder<unknown>
+  /** Alias of the index table, if `from` has more than one table. */
+  readonly alias?: string
+  /** Columns of the other tables. */
+  readonly joined?: readonly RawBuilder<unknown>[]
 }
 
 /** Additions to a SELECT that is a part of a UNION. */
@@ -61,20 +78,30 @@ export function rangeCondition(key: readonly string[], { prefix, lower, upper }:
   }
 }
 
-/** Returns a function that builds the scans of one table. Their rows have no columns for the values of the prefix. */
-export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexScan) => ParameterizedSql {
-  const table = sql.table(spec.table)
+/**
+ * Returns a function that builds the scans of one table. Their rows have no columns for the values of the prefix. `leading` are the
+ * parameters of the `joined` columns.
+ */
+export function indexScans(
+  spec: IndexTableSpec,
+  flavor: Flavor,
+  { name: sourceName, from, alias, joined = [] }: ScanSource = { name: 'scan', from: sql.table(spec.table) },
+): (scan: IndexScan, leading?: readonly unknown[]) => ParameterizedSql {
   const key = [...columnNames(spec), 'entity_id']
+  const stored = (name: string): string => (alias === undefined ? name : `${alias}.${name}`)
+  // The SELECT has the converted value of a number under the name of its column.
+  const storedKey = key.map((name, i) =>
+    spec.columns[i]?.type === 'number' ? `${alias ?? spec.table}.${name}` : stored(name),
+  )
   const directions: readonly Direction[] = [...directionsOf(spec.columns), 1]
   const sessionCheck = flavor.ownSession.only(sql`1`)
   const isPrepared = flavor.preparedParts > 0
-  const numbers = new Set(key.filter((_, i) => spec.columns[i]?.type === 'number'))
 
   function restOf({ prefix, order }: IndexScan): readonly Column[] {
     const sign = order === 'asc' ? 1 : -1
     return key.slice(prefix.length).map((name, i) => {
       const direction = directions[prefix.length + i] as Direction
-      return { name, direction: (sign * direction) as Direction }
+      return { name, stored: storedKey[prefix.length + i]!, direction: (sign * direction) as Direction }
     })
   }
 
@@ -87,20 +114,20 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
   ): RawBuilder<unknown> {
     const selected = [
       ...(column === undefined ? [] : [column]),
-      selectedColumns(flavor, spec, key.length - rest.length),
-      sql.ref('version'),
-      ...(included ? [sql.ref(INCLUDED)] : []),
+      selectedColumns(flavor, spec, { from: key.length - rest.length, alias }),
+      sql.ref(stored('version')),
+      ...(included ? [sql.ref(stored(INCLUDED))] : []),
+      ...joined,
     ]
-    return sql`SELECT ${sql.join(selected)} FROM ${table} WHERE ${and(isFirst ? [sessionCheck, ...condition] : condition)} ORDER BY ${orderBy(rest, true)} LIMIT ${parameter}`
+    return sql`SELECT ${sql.join(selected)} FROM ${from} WHERE ${and(isFirst ? [sessionCheck, ...condition] : condition)} ORDER BY ${orderBy(rest, true)} LIMIT ${parameter}`
   }
 
-  /** With `qualified`, a number sorts by the stored column, and not by the converted value that the SELECT has under its name. */
-  function orderBy(rest: readonly Column[], qualified: boolean): RawBuilder<unknown> {
+  function orderBy(rest: readonly Column[], inTable: boolean): RawBuilder<unknown> {
     // A key of a unique index has one row, so the entity id adds nothing, and MySQL would sort the whole range for it.
     const sorted = spec.unique && rest.length > 1 ? rest.slice(0, -1) : rest
     return sql.join(
-      sorted.map(({ name, direction }) => {
-        const column = sql.ref(qualified && numbers.has(name) ? `${spec.table}.${name}` : name)
+      sorted.map(({ name, stored: own, direction }) => {
+        const column = sql.ref(inTable ? own : name)
         return direction === 1 ? column : sql`${column} DESC`
       }),
     )
@@ -119,19 +146,19 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
     }
   }
 
-  return (scan) => {
+  return (scan, leading = []) => {
     const { prefix, order, after, included = false } = scan
     // A client sends a number as a double, which a prepared LIMIT rejects.
     const limit = Number.isSafeInteger(scan.limit) ? BigInt(scan.limit) : scan.limit
-    const inRange = rangeCondition(key, scan)
-    const shape = `scan ${order} ${inRange.shape}${included ? ' included' : ''}`
+    const inRange = rangeCondition(storedKey, scan)
+    const shape = `${sourceName} ${order} ${inRange.shape}${included ? ' included' : ''}`
     if (after === undefined) {
       return {
         shape,
         ...buildersOf((extras) => select([inRange.build()], restOf(scan), included, extras), isPrepared),
-        parameters: [...inRange.parameters, limit],
+        parameters: [...leading, ...inRange.parameters, limit],
         // In another session the number of this prepared scan may belong to one of another table.
-        isGuarded: isPrepared,
+        guardAt: isPrepared ? leading.length : undefined,
         keep: isPrepared ? 'scan' : undefined,
       }
     }
@@ -143,7 +170,7 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
       return {
         shape: `${shape} ${inclusive ? 'from' : 'after'}`,
         ...buildersOf((extras) => select([inRange.build(), afterPlace.build()], rest, included, extras)),
-        parameters: [...inRange.parameters, ...afterPlace.parameters, limit],
+        parameters: [...leading, ...inRange.parameters, ...afterPlace.parameters, limit],
       }
     }
     const steps = rowValueSteps(rest, place, inclusive)
@@ -160,7 +187,7 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
                 sql` UNION ALL `,
               )} ORDER BY ${orderBy(rest, false)} LIMIT ${parameter}`,
       parameters: [
-        ...steps.flatMap(({ parameters }) => [...inRange.parameters, ...parameters, limit]),
+        ...steps.flatMap(({ parameters }) => [...leading, ...inRange.parameters, ...parameters, limit]),
         ...(steps.length === 1 ? [] : [limit]),
       ],
     }
@@ -178,17 +205,17 @@ function expandedCondition(
   place: readonly unknown[],
   inclusive: boolean,
 ): Condition {
-  const { name: first, direction } = rest[0] as Column
+  const { stored: first, direction } = rest[0] as Column
   return {
     build: () =>
       and([
         sql`${sql.ref(first)} ${beyond(direction, true)} ${parameter}`,
         or(
           rest.map(
-            ({ name, direction: way }, i) =>
+            ({ stored, direction: way }, i) =>
               sql`(${and([
-                ...rest.slice(0, i).map((before) => equal(before.name)),
-                sql`${sql.ref(name)} ${beyond(way, inclusive && i === rest.length - 1)} ${parameter}`,
+                ...rest.slice(0, i).map((before) => equal(before.stored)),
+                sql`${sql.ref(stored)} ${beyond(way, inclusive && i === rest.length - 1)} ${parameter}`,
               ])})`,
           ),
         ),
@@ -218,8 +245,8 @@ function rowValueSteps(
     steps.push({
       build: () =>
         and([
-          ...before.map(({ name }) => equal(name)),
-          sql`(${sql.join(run.map(({ name }) => sql.ref(name)))}) ${beyond(direction, withPlace)} (${parameterList(run.length)})`,
+          ...before.map(({ stored }) => equal(stored)),
+          sql`(${sql.join(run.map(({ stored }) => sql.ref(stored)))}) ${beyond(direction, withPlace)} (${parameterList(run.length)})`,
         ]),
       parameters: place.slice(0, end),
     })

@@ -1,10 +1,17 @@
-import { MAX_VERSION, type IndexScan, type IndexTableSpec, type KeyRange } from '@looseleaf/core/internal'
+import {
+  MAX_VERSION,
+  type EntityScan,
+  type IndexScan,
+  type IndexTableSpec,
+  type KeyRange,
+} from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import { hasEpoch } from '../database/epoch-fence.ts'
 import type { Flavor } from '../database/flavor.ts'
 import { columnNames, INCLUDED } from '../schema/schema.ts'
 import { and, or, parameter, parameterRows, parameterList } from '../database/sql-parts.ts'
 import { indexScans, rangeCondition, type ParameterizedSql } from './index-scan.ts'
+import { joinedScans } from './joined-scans.ts'
 
 /** The statements of one index table. Each docstring lists the parameters in their order. */
 export interface IndexStatements {
@@ -23,10 +30,14 @@ export interface IndexStatements {
   /** Parameters: the stamp, the entity id. */
   repairStamps(): RawBuilder<unknown>
   scan(scan: IndexScan): ParameterizedSql
+  /** Selects entities too, see `joinedRows`. */
+  scanEntities(scan: EntityScan): ParameterizedSql
+  /** Selects versions of entities too. */
+  scanVersions(scan: IndexScan): ParameterizedSql
   count(range: KeyRange): ParameterizedSql
 }
 
-export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStatements {
+export function indexStatements(spec: IndexTableSpec, flavor: Flavor, entityTable: string): IndexStatements {
   const table = sql.table(spec.table)
   const columns = columnNames(spec)
   const key = [...columns, 'entity_id']
@@ -73,6 +84,8 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
       UPDATE ${table} SET version = ${parameter} WHERE entity_id = ${parameter} AND version > ${sql.lit(MAX_VERSION)}`,
 
     scan: indexScans(spec, flavor),
+
+    ...joinedScans(spec, flavor, entityTable),
 
     count(range) {
       const inRange = rangeCondition(key, range)

@@ -12,11 +12,14 @@ import type { Flush } from '../bookkeeping/flush.ts'
 import { toCount, toNumber } from '../database/row-values.ts'
 import type { Row, Session } from '../database/session.ts'
 import { checkWriteRows } from '../database/sql-parts.ts'
+import { entityCalls } from '../entities/entity-calls.ts'
+import { lengthsOf } from '../entities/bounded-rows.ts'
 import { indexRowReader, readPrefix } from './index-row.ts'
 import type { ParameterizedSql } from './index-scan.ts'
 import { indexStatements } from './index-statements.ts'
 import { indexCalls } from './index-calls.ts'
 import { sortedByKey, sortedByScan } from './key-order.ts'
+import { joinedEntities, joinedRow, versionedRow } from './joined-scans.ts'
 import { limited, unionOf } from './union.ts'
 
 export interface IndexTableOptions {
@@ -25,10 +28,19 @@ export interface IndexTableOptions {
   readonly flavor: Flavor
   readonly spec: IndexTableSpec
   readonly flush: Flush
+  readonly entityTable: string
 }
 
-export function createIndexTable({ shardName, session, flavor, spec, flush }: IndexTableOptions): IndexTable {
-  const statements = indexStatements(spec, flavor)
+export function createIndexTable({
+  shardName,
+  session,
+  flavor,
+  spec,
+  flush,
+  entityTable,
+}: IndexTableOptions): IndexTable {
+  const statements = indexStatements(spec, flavor, entityTable)
+  const entities = entityCalls({ shardName, session, flavor, table: entityTable })
   const directions = directionsOf(spec.columns)
   const { reading, writing, shape } = indexCalls(session, spec)
   const { parameters: sessionParameters } = flavor.ownSession
@@ -44,12 +56,36 @@ export function createIndexTable({ shardName, session, flavor, spec, flush }: In
   }
 
   async function select(
-    { shape: key, build, parameters, isGuarded = false, keep }: ParameterizedSql,
+    { shape: key, build, parameters, guardAt, keep }: ParameterizedSql,
     call: CallOptions | undefined,
   ): Promise<readonly Row[]> {
     const query = shape(key, () => build(), { keep })
-    const all = isGuarded ? [...sessionParameters, ...parameters] : parameters
+    const all = guardAt === undefined ? parameters : parameters.toSpliced(guardAt, 0, ...sessionParameters)
     return (await session.run(query, all, reading(call))).rows
+  }
+
+  /** Sends scans of one kind, and returns their rows in the order of the scans. */
+  const selectAll = <Scan extends IndexScan>(
+    scans: readonly Scan[],
+    statementOf: (scan: Scan) => ParameterizedSql,
+    call: CallOptions | undefined,
+  ): Promise<readonly (readonly Row[])[]> =>
+    unionOf(scans, {
+      maxParts: flavor.unionParts,
+      maxPreparedParts: flavor.preparedParts,
+      statementOf,
+      toEmpty: (scan) => ({ ...scan, limit: 0 }),
+      select: (statement) => select(statement, call),
+    })
+
+  function pageOf<Converted extends IndexRow>(
+    { prefix: given, order }: IndexScan,
+    rows: readonly Row[],
+    convert: (row: IndexRow, selected: Row) => Converted,
+  ): readonly Converted[] {
+    const prefix = readPrefix(spec, given)
+    const converted = rows.map((selected) => convert(indexRow(selected, prefix), selected))
+    return sortedByScan(converted, order, directions)
   }
 
   return {
@@ -117,14 +153,21 @@ export function createIndexTable({ shardName, session, flavor, spec, flush }: In
     scan: async (scan, call) => rowsOf(scan, await select(statements.scan(scan), call)),
 
     async scanMany(scans, call) {
-      const found = await unionOf(scans, {
-        maxParts: flavor.unionParts,
-        maxPreparedParts: flavor.preparedParts,
-        statementOf: statements.scan,
-        toEmpty: (scan) => ({ ...scan, limit: 0 }),
-        select: (statement) => select(statement, call),
-      })
-      return scans.map((scan, i) => sortedByScan(rowsOf(scan, found[i]!), scan.order, directions))
+      const found = await selectAll(scans, statements.scan, call)
+      return scans.map((scan, i) => pageOf(scan, found[i]!, (row) => row))
+    },
+
+    async scanEntities(scans, call) {
+      const found = await selectAll(scans, statements.scanEntities, call)
+      const lengths = await lengthsOf(entities, joinedEntities(found), entities.reading(call))
+      return scans.map((scan, i) =>
+        pageOf(scan, found[i]!, (row, selected) => joinedRow(row, selected, lengths)),
+      )
+    },
+
+    async scanVersions(scans, call) {
+      const found = await selectAll(scans, statements.scanVersions, call)
+      return scans.map((scan, i) => pageOf(scan, found[i]!, versionedRow))
     },
 
     async count(range, call) {

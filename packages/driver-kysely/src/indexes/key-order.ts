@@ -18,13 +18,13 @@ export function sortedByKey<Item extends IndexRow | IndexRowRemoval>(
 }
 
 /** Sorts the rows of a scan, if they are not sorted: no database promises an order for the rows of a UNION. */
-export function sortedByScan(
-  rows: readonly IndexRow[],
+export function sortedByScan<Row extends IndexRow>(
+  rows: readonly Row[],
   order: IndexScan['order'],
   directions: readonly Direction[],
-): readonly IndexRow[] {
+): readonly Row[] {
   const sign = order === 'asc' ? 1 : -1
-  const compare = (a: IndexRow, b: IndexRow): number =>
+  const compare = (a: Row, b: Row): number =>
     sign * (compareKeys(a.key, b.key, directions) || Buffer.compare(a.entityId, b.entityId))
   for (let i = 1; i < rows.length; i++) {
     if (compare(rows[i - 1]!, rows[i]!) > 0) return rows.toSorted(compare)

@@ -26,7 +26,7 @@ export function createRowsOf(session: Session, flavor: Flavor): Shard['rowsOf'] 
       const branches = specs.map((spec, number) => {
         const keyColumns = columnNames(spec)
         const key = types.map((type, i) =>
-          selectedColumn(flavor, spec, keyColumns[i] as string, type, `k${i}`),
+          selectedColumn(flavor, spec.table, keyColumns[i] as string, type, `k${i}`),
         )
         const selected = sql.join([
           sql`${sql.lit(number)} AS nr`,

@@ -72,7 +72,7 @@ async function fill<Item>(chunk: readonly Part<Item>[], parts: Parts<Item>): Pro
     first.rows = await parts.select(first.statement)
     return
   }
-  const { shape, build, buildPart = inSubquery(build), isGuarded } = first.statement
+  const { shape, build, buildPart = inSubquery(build), guardAt } = first.statement
   // A longer UNION is sent as text. Several prepared ones would be more statements.
   const keep = chunk.length <= parts.maxPreparedParts ? first.statement.keep : undefined
   // Fewer lengths mean fewer prepared statements per connection.
@@ -90,7 +90,7 @@ async function fill<Item>(chunk: readonly Part<Item>[], parts: Parts<Item>): Pro
         sql` UNION ALL `,
       ),
     parameters: Array.from({ length: count }, (_, i) => (chunk[i]?.statement ?? filler).parameters).flat(),
-    isGuarded,
+    guardAt,
     keep,
   })
   const byPart = chunk.map((): Row[] => [])

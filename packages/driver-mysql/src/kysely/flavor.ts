@@ -78,6 +78,7 @@ export const mysqlFlavor: Flavor = {
   incoming: (column) => sql`VALUES(${sql.ref(column)})`,
   countsChanges: true,
   updateSource: byKey,
+  joinSource: byKey,
   deleteSource: (table, key) => sql`${table} FROM ${byKey(table, key)}`,
   batchedSwap,
   orderedParts: true,

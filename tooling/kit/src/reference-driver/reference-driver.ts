@@ -78,7 +78,7 @@ export function createReferenceShard(name: string, now: () => number): Reference
   function index(spec: IndexTableSpec): ReferenceIndex {
     let table = indexes.get(spec.table)
     if (table === undefined) {
-      table = createReferenceIndex(name, spec, checkEpoch)
+      table = createReferenceIndex(name, spec, checkEpoch, entities.current)
       indexes.set(spec.table, table)
     }
     return table

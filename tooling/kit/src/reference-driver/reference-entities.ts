@@ -213,7 +213,7 @@ function compareUpdated(a: UpdatedPlace, b: UpdatedPlace): number {
   return a.updated - b.updated || a.addedId - b.addedId
 }
 
-function bounded<Row extends EntityRow>(row: Row, maxBody = Infinity): Omit<Row, 'body'> & BoundedRow {
+export function bounded<Row extends EntityRow>(row: Row, maxBody = Infinity): Omit<Row, 'body'> & BoundedRow {
   const bodyBytes = row.body?.length ?? 0
   return { ...row, bodyBytes, body: bodyBytes > maxBody ? undefined : row.body }
 }

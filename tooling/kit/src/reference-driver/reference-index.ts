@@ -2,6 +2,7 @@ import { LooseleafError } from '@looseleaf/core'
 import {
   MAX_VERSION,
   type ClaimTable,
+  type EntityRow,
   type IndexRow,
   type IndexScan,
   type IndexTable,
@@ -11,6 +12,7 @@ import {
   type KeyValue,
 } from '@looseleaf/core/internal'
 import { createReferenceClaims } from './reference-claims.ts'
+import { bounded } from './reference-entities.ts'
 
 export interface ReferenceIndex extends IndexTable {
   /** All rows, in key order. */
@@ -38,6 +40,7 @@ export function createReferenceIndex(
   shard: string,
   spec: IndexTableSpec,
   checkEpoch: (epoch: number) => void,
+  entityOf: (id: Uint8Array) => EntityRow | undefined,
 ): ReferenceIndex {
   let rows: IndexRow[] = []
   let exists = false
@@ -167,6 +170,17 @@ export function createReferenceIndex(
     },
     scan: async (scan) => rowsFor(scan),
     scanMany: async (scans) => scans.map(rowsFor),
+    scanEntities: async (scans) =>
+      scans.map(({ maxBody, ...scan }) =>
+        rowsFor(scan).map((row) => {
+          const entity = entityOf(row.entityId)
+          return { ...row, entity: entity && bounded(entity, maxBody) }
+        }),
+      ),
+    scanVersions: async (scans) =>
+      scans.map((scan) =>
+        rowsFor(scan).map((row) => ({ ...row, entityVersion: entityOf(row.entityId)?.version })),
+      ),
     async rowsOf(entityIds) {
       check()
       const wanted = new Set(entityIds.map((id) => Buffer.from(id).toString('hex')))

@@ -9,6 +9,7 @@ import { fenceContract } from './fence.ts'
 import type { DriverContractOptions, MakeDriverHarness } from './harness.ts'
 import { coveringContract } from './covering.ts'
 import { indexScanContract } from './index-scans.ts'
+import { joinedScanContract } from './joined-scans.ts'
 import { floorContract } from './floor.ts'
 import { indexContract } from './index-rows.ts'
 import { pendingContract } from './pending.ts'
@@ -40,6 +41,7 @@ export function driverContract(
     describe('purged tombstones', () => purgeContract(runner, make))
     describe('index rows', () => indexContract(runner, make))
     describe('scans', () => indexScanContract(runner, make))
+    describe('scans with entities', () => joinedScanContract(runner, make, options))
     describe('covering tables', () => coveringContract(runner, make))
     describe('claims', () => claimContract(runner, make))
     describe('pending rows', () => pendingContract(runner, make))
