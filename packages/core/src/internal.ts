@@ -144,4 +144,5 @@ export type { FateOptions, ReplicaReadOptions, ValueOptions } from './ports/call
 export type { BodyDescription, CodecEntries } from './ports/codec.ts'
 export type { RouterBuckets } from './ports/router.ts'
 export type { SharedCacheAnswer } from './ports/shared-cache.ts'
+export { MAX_SNAPSHOTS, type ShardSnapshot, type SnapshotOptions } from './ports/shard-snapshot.ts'
 export type { StatementListener } from './ports/statement-listener.ts'

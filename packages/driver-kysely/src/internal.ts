@@ -3,6 +3,7 @@
  */
 export { clientFailure, type ClientFailure } from './database/client-failure.ts'
 export type { BatchedSwap, Fault, SwapTable, TableFault } from './database/flavor.ts'
+export type { HeldConnection, OpenSnapshot } from './database/held-session.ts'
 export { notStreamed } from './database/not-streamed.ts'
 export { toCount, toNumber } from './database/row-values.ts'
 export {

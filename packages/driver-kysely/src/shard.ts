@@ -4,10 +4,13 @@ import {
   systemTime,
   type ClaimTable,
   type ConnectionState,
+  type EntityTable,
   type Gate,
   type IndexTable,
   type IndexTableSpec,
   type RunningStatement,
+  type ShardSnapshot,
+  type SnapshotOptions,
 } from '@looseleaf/core/internal'
 import { DummyDriver, Kysely, sql, type Dialect, type RawBuilder } from 'kysely'
 import { createCatalogTable } from './bookkeeping/catalog-table.ts'
@@ -15,13 +18,14 @@ import { createClaimTable } from './claims/claim-table.ts'
 import { createCodecEntryTable } from './bookkeeping/codec-entry-table.ts'
 import { createEntityTable } from './entities/entity-table.ts'
 import type { Flavor } from './database/flavor.ts'
+import type { OpenSnapshot } from './database/held-session.ts'
 import { createFlush } from './bookkeeping/flush.ts'
 import { createIndexTable } from './indexes/index-table.ts'
 import { createPendingTable } from './entities/pending-table.ts'
 import { createRowsOf } from './indexes/rows-of.ts'
 import { toNumber, toText } from './database/row-values.ts'
 import { columnNames, INCLUDED, indexTableStatements, primaryKey, tableStatements } from './schema/schema.ts'
-import { createSession, type Call, type FaultCodes, type Row } from './database/session.ts'
+import { createSession, type Call, type FaultCodes, type Row, type Session } from './database/session.ts'
 import { sizesOf } from './schema/sizes-of.ts'
 import { createTaskTable } from './bookkeeping/task-table.ts'
 
@@ -36,6 +40,8 @@ export interface KyselyShardOptions {
   /** Counts the statements in flight. The shards of a driver share it, so that `close` waits for all of them. */
   readonly gate?: Gate | undefined
   readonly replicas?: readonly Omit<KyselyShardOptions, 'gate' | 'replicas'>[] | undefined
+  /** Opens the connections of `snapshot`, which the port lacks without it. */
+  readonly openSnapshot?: OpenSnapshot | undefined
   /** `connections` of the port. */
   readonly connections?: (() => ConnectionState) | undefined
   /** `warnings` of the port; `query` reads from the server. */
@@ -65,6 +71,11 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
   const indexTables = new Map<string, IndexTable>()
   const claimTables = new Map<string, ClaimTable>()
 
+  const entitiesBy = (by: Session): EntityTable =>
+    createEntityTable({ shardName: name, session: by, flavor, table: entityTable })
+  const indexTableBy = (by: Session, spec: IndexTableSpec): IndexTable =>
+    createIndexTable({ shardName: name, session: by, flavor, spec, flush, entityTable })
+
   const callOf = (call: CallOptions | undefined, write: boolean): Call => ({
     write,
     signal: call?.signal,
@@ -75,6 +86,20 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     return async (text) => {
       const { rows } = await session.run(text.compile(db), [], callOf(call, false))
       return rows
+    }
+  }
+
+  async function snapshotBy(open: OpenSnapshot, { maxMs, ...call }: SnapshotOptions): Promise<ShardSnapshot> {
+    const { session: held, close } = await session.hold(open, maxMs, callOf(call, false))
+    const tables = new Map<string, IndexTable>()
+    return {
+      index(spec) {
+        let table = tables.get(spec.table)
+        if (table === undefined) tables.set(spec.table, (table = indexTableBy(held, spec)))
+        return table
+      },
+      entities: entitiesBy(held),
+      close,
     }
   }
 
@@ -113,7 +138,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
 
   return {
     name,
-    entities: createEntityTable({ shardName: name, session, flavor, table: entityTable }),
+    entities: entitiesBy(session),
     catalog: createCatalogTable(name, session),
     tasks: createTaskTable(session, flavor),
     pending: createPendingTable(session, flavor, name),
@@ -121,11 +146,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
 
     index(spec) {
       let table = indexTables.get(spec.table)
-      if (table === undefined)
-        indexTables.set(
-          spec.table,
-          (table = createIndexTable({ shardName: name, session, flavor, spec, flush, entityTable })),
-        )
+      if (table === undefined) indexTables.set(spec.table, (table = indexTableBy(session, spec)))
       return table
     },
 
@@ -182,6 +203,10 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
 
     ...(options.replicas !== undefined && {
       replicas: options.replicas.map((replica) => kyselyShard({ ...replica, gate })),
+    }),
+
+    ...(options.openSnapshot !== undefined && {
+      snapshot: (call: SnapshotOptions) => snapshotBy(options.openSnapshot!, call),
     }),
 
     ...(options.connections !== undefined && { connections: options.connections }),

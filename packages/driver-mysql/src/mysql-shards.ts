@@ -24,8 +24,8 @@ import { connectShard, type ShardPool, type ShardSettings, type ShardTuning } fr
 
 export interface MysqlShardsOptions {
   /**
-   * Largest number of connections per shard; one or two more exist for a moment, to kill statements or to ask for a sign of life. A process
-   * has about four statements in flight per shard, and two more per index. Default: 10.
+   * Largest number of connections per shard; one or two more exist for a moment, to kill statements or to ask for a sign of life, and up to 8
+   * more for snapshots. A process has about four statements in flight per shard, and two more per index. Default: 10.
    */
   readonly poolSize?: number | undefined
   /**
@@ -102,6 +102,7 @@ export function tunedMysqlShards(
         dialect: mysqlDialect(pool),
         flavor: mysqlFlavor,
         entityTable,
+        openSnapshot: pool.openSnapshot,
         connections: () => pool.state(),
         activity: readActivity,
       })

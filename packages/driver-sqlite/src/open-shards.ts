@@ -9,6 +9,7 @@ import type { KyselyShardOptions } from '@looseleaf/driver-kysely'
 import { openDatabase, type OpenDatabase } from './database.ts'
 import { sqliteDialect } from './dialect.ts'
 import { isFile, makeFile, modeWarnings } from './file-modes.ts'
+import { createFileSnapshots, type FileSnapshots } from './open-snapshot.ts'
 import { rescue } from './rescue.ts'
 import { sqliteFlavor } from './flavor.ts'
 
@@ -41,6 +42,25 @@ export async function openShards(
     opened = [...opened, { name, file, database }]
     return database
   }
+  const told = (name: string) => ({ deadlineMs, statements: statementTeller(name, statements) })
+  /** By the path of the file. A database in memory has none, because only its own connection sees it. */
+  const snapshots = new Map<string, FileSnapshots>()
+  const snapshotsOf = ({ name, file }: ShardFile): FileSnapshots => {
+    const made = createFileSnapshots(async () => {
+      await requireFile(name, file)
+      const reader = await openDatabase({ file, ...settings })
+      const ofShard = opened.find((each) => each.file === file)?.database.files ?? reader.files
+      try {
+        ofShard.check(true)
+      } catch (error) {
+        reader.database.close()
+        throw error
+      }
+      return { database: reader.database, files: ofShard, ...told(name) }
+    })
+    snapshots.set(file, made)
+    return made
+  }
   const shardOf = (
     { name, file }: ShardFile,
     dialect: Parameters<typeof sqliteDialect>[0],
@@ -49,9 +69,9 @@ export async function openShards(
     dialect: sqliteDialect(dialect),
     flavor: sqliteFlavor,
     entityTable,
+    ...(file !== ':memory:' && { openSnapshot: snapshotsOf({ name, file }).open }),
     warnings: () => warningsOf(file, durability),
   })
-  const told = (name: string) => ({ deadlineMs, statements: statementTeller(name, statements) })
 
   const shards: Omit<KyselyShardOptions, 'gate'>[] = []
   try {
@@ -80,13 +100,17 @@ export async function openShards(
       const left = opened.filter((each) => each.name === name)
       opened = opened.filter((each) => each.name !== name)
       // The data of a removed shard is not needed, so its files may be gone.
-      for (const { database } of left) {
+      for (const { file, database } of left) {
+        snapshots.get(file)?.close()
         if (database.files.areGone()) abandoned.add(database.database)
         else database.database.close()
       }
     },
     async closeConnections() {
-      for (const { file, database } of opened) closeDatabase(database, file)
+      for (const { file, database } of opened) {
+        snapshots.get(file)?.close()
+        closeDatabase(database, file)
+      }
     },
   })
   return fileAt === undefined ? driver : withNewFiles(driver, fileAt)

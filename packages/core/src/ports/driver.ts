@@ -5,6 +5,7 @@ import type { CodecEntryTable } from './codec-entry-table.ts'
 import type { EntityTable } from './entity-table.ts'
 import type { IndexRow, IndexTable, IndexTableSpec } from './index-table.ts'
 import type { PendingTable } from './pending-table.ts'
+import type { ShardSnapshot, SnapshotOptions } from './shard-snapshot.ts'
 import type { StatementSummary } from '../tools/statement-summary.ts'
 import type { StatementListener } from './statement-listener.ts'
 import type { TaskTable } from './task-table.ts'
@@ -54,6 +55,11 @@ export interface Shard {
    * So read again after the flush: what is there before and after it is durable.
    */
   flush(options?: CallOptions): Promise<void>
+  /**
+   * Opens a snapshot for several reads, at most `MAX_SNAPSHOTS` at once; further calls wait. The caller closes it. Absent where the
+   * database cannot, as SQLite in memory.
+   */
+  snapshot?(options: SnapshotOptions): Promise<ShardSnapshot>
   /** Reads the database's clock, in microseconds since 1970. Fails like any statement, so it serves as a health check. */
   now(options?: CallOptions): Promise<number>
   /**

@@ -127,3 +127,26 @@ test('every call that may send a statement is intercepted, and no other one', as
   ])
   expect(sent).toEqual(['entities count', 'tasks read a', 'ix_one count', 'ix_claims read '])
 })
+
+test('the reads of a snapshot are intercepted like those of the shard', async () => {
+  const seen: string[] = []
+  const snapshot = {
+    entities: new Child('entities'),
+    index: ({ table }: IndexTableSpec) => new Child(table),
+    close: async () => void sent.push('close'),
+  }
+  const shard = Object.assign(shardOf(), { snapshot: async () => snapshot })
+  const wrapped = interceptShard(shard, async ({ table, operation }, run) => {
+    seen.push(`${table} ${operation}`)
+    return run()
+  })
+  const opened = await wrapped.snapshot!({ maxMs: 1 })
+  await asTables(opened as never).entities.read(['a'])
+  await asTables(opened as never)
+    .index({ table: 'ix_one' })
+    .count()
+  await opened.close()
+  expect(seen).toEqual(['shard snapshot', 'entities read', 'ix_one count'])
+  expect(sent).toEqual(['entities read a', 'ix_one count', 'close'])
+  expect('snapshot' in interceptShard(shardOf(), async (_, run) => run())).toBe(false)
+})

@@ -1,6 +1,7 @@
 import type { ClaimTable } from '../ports/claim-table.ts'
 import type { Shard } from '../ports/driver.ts'
 import type { IndexTable, IndexTableSpec } from '../ports/index-table.ts'
+import type { ShardSnapshot, SnapshotOptions } from '../ports/shard-snapshot.ts'
 
 type Method = (...args: never[]) => unknown
 type AsyncMethod = (...args: unknown[]) => Promise<unknown>
@@ -73,7 +74,10 @@ export interface ShardCall {
   readonly args: readonly unknown[]
 }
 
-/** Wraps a shard so that every call that may send a statement goes through `intercept`, which makes it by `run`. */
+/**
+ * Wraps a shard so that every call that may send a statement goes through `intercept`, which makes it by `run`. Only the end of a snapshot
+ * does not.
+ */
 export function interceptShard(
   shard: Shard,
   intercept: (call: ShardCall, run: () => Promise<unknown>) => Promise<unknown>,
@@ -100,7 +104,23 @@ export function interceptShard(
     codecEntries: (port) => all(port, 'codecEntries'),
     index: (port, { table }) => all(port, table),
     claims: (port, { table }) => all(port, table),
-    shard: (port) => all(port, 'shard'),
+    shard(port) {
+      const calls = all(port, 'shard')
+      const { snapshot } = calls
+      if (snapshot === undefined) return calls
+      return { ...calls, snapshot: async (options: SnapshotOptions) => reading(await snapshot(options)) }
+    },
+  }
+  /** Wraps the reads of a snapshot like those of the tables of the shard. */
+  function reading(snapshot: ShardSnapshot): ShardSnapshot {
+    return {
+      entities: { ...snapshot.entities, ...all(snapshot.entities, 'entities') },
+      index(spec) {
+        const table = snapshot.index(spec)
+        return { ...table, ...all(table, spec.table) }
+      },
+      close: () => snapshot.close(),
+    }
   }
   return wrapShard(shard, parts)
 }

@@ -9,6 +9,7 @@ import {
   type RawBuilder,
 } from 'kysely'
 import type { Flavor, TableFault } from './flavor.ts'
+import { createHeldSession, type HeldSession, type OpenSnapshot } from './held-session.ts'
 import { CODEC_TABLE, META_TABLE, PENDING_TABLE, TASK_TABLE } from './table-names.ts'
 
 /** Hints for the connection that sends a statement. */
@@ -59,6 +60,12 @@ export interface Session {
  */
 const MAX_SHAPES = 1_000
 
+/** A session that can hold a connection for several calls. */
+export interface ShardSession extends Session {
+  /** Opens a snapshot of the database. Its statements reject with `DEADLINE` after `maxMs`, and with `CLOSED` after `close`. */
+  hold(open: OpenSnapshot, maxMs: number, call: Call): Promise<HeldSession>
+}
+
 export interface SessionOptions {
   /** Name of the shard, for errors. */
   readonly name: string
@@ -70,7 +77,7 @@ export interface SessionOptions {
   readonly gate: Gate
 }
 
-export function createSession({ name, db, driver, flavor, gate }: SessionOptions): Session {
+export function createSession({ name, db, driver, flavor, gate }: SessionOptions): ShardSession {
   // Two generations of statements approximate an LRU cache. Moving an entry within one map at each use took longer than sending it.
   let recentShapes = new Map<string, CompiledStatement>()
   let olderShapes = new Map<string, CompiledStatement>()
@@ -173,6 +180,30 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
         () => call.write && commitSent,
       )
       return untilAborted(sent, call.signal)
+    },
+    async hold(open, maxMs, call) {
+      throwIfAborted(call.signal)
+      gate.enter()
+      try {
+        if (!isReady) await start()
+        const connection = await open({ maxMs, signal: call.signal })
+        const problem = `${name}: the snapshot`
+        return createHeldSession({
+          connection,
+          maxMs,
+          execute,
+          shape,
+          errorOf: (error, failed) => errorOf(error, failed, false),
+          tooLate: new LooseleafError('DEADLINE', `${problem} was open for ${maxMs} ms, and was ended.`, {
+            shard: name,
+          }),
+          closed: new LooseleafError('CLOSED', `${problem} is closed.`, { shard: name }),
+          onEnd: () => gate.leave(),
+        })
+      } catch (error) {
+        gate.leave()
+        throw errorOf(error, call, false)
+      }
     },
     shape,
   }

@@ -35,6 +35,7 @@ function connect(refusal?: { readonly errno: number }): {
     client,
     token: Buffer.alloc(8),
     maxPacketBytes: 1_000_000,
+    isolationName: 'tx_isolation',
     health: { answered: () => {}, failed: () => {}, silent: () => {} },
     kill: () => {},
   })

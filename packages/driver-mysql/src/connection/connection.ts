@@ -14,6 +14,7 @@ import {
   sessionError,
 } from '../errors/errors.ts'
 import { sessionMismatch } from '../settings/answer-status.ts'
+import { snapshotStatements, type PinnedSession } from '../settings/session-settings.ts'
 import { sessionToken, tokenCondition, tokenStatement } from '../settings/session-token.ts'
 import { createKeptStatements } from './kept-statements.ts'
 import { boundValues, splitStatement, writeLiterals } from './literals.ts'
@@ -35,11 +36,9 @@ const PARAMETER_OVERHEAD_BYTES = 16
  */
 const VERIFIED_MS = 1_000
 
-export interface ConnectionOptions {
+export interface ConnectionOptions extends PinnedSession {
   readonly client: ClientConnection
   readonly token: Buffer
-  /** Largest statement in bytes. The server closes the connection on a larger one, and its outcome is unknown. */
-  readonly maxPacketBytes: number
   readonly health: Health
   /** Ends the session on the server, through another connection. Returns at once. */
   readonly kill: () => void
@@ -55,6 +54,10 @@ export interface Connection extends DatabaseConnection {
   /** Checks the token of the session. If that fails or takes longer than this, the connection becomes unusable and the call rejects. */
   verify(milliseconds: number): Promise<void>
   startTransaction(): Promise<void>
+  /** Begins a transaction whose statements all read one snapshot, in the session of this connection. */
+  startSnapshot(): Promise<void>
+  /** Ends such a transaction. */
+  endSnapshot(): Promise<void>
   /** Resolves when the transaction is committed, in the session of this connection. */
   commit(): Promise<void>
   /** Closes the connection properly. Resolves when the server has closed it, or after this many milliseconds. */
@@ -65,11 +68,14 @@ export interface Connection extends DatabaseConnection {
 /** Text of the token check for listeners, without the token. */
 const VERIFICATION = `SELECT ${tokenCondition('?')}`
 
+/** Text of the statement before a snapshot for listeners, without the token. */
+const SNAPSHOT_LEVEL = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ'
+
 /** Texts between the parameters of each statement, by the query node that all its uses share. */
 const partsOf = new WeakMap<object, readonly string[]>()
 
 export function createConnection(options: ConnectionOptions): Connection {
-  const { client, token, maxPacketBytes, health, kill, statements } = options
+  const { client, token, maxPacketBytes, isolationName, health, kill, statements } = options
   let usable = true
   let deadline = 0
   let inTransaction = false
@@ -217,6 +223,20 @@ export function createConnection(options: ConnectionOptions): Connection {
     async startTransaction() {
       inTransaction = true
       await control('START TRANSACTION')
+    },
+    async startSnapshot() {
+      const [level, start] = snapshotStatements(isolationName, token)
+      await askSession(SNAPSHOT_LEVEL, deadline - platformTime.elapsed(), false, (done) =>
+        client.query({ sql: level }, done),
+      )
+      inTransaction = true
+      await control(start)
+      // START TRANSACTION compares no token. A pooler that has sent it to another session keeps the transaction there, so one check is enough.
+      await verify(Math.max(1, deadline - platformTime.elapsed()))
+    },
+    async endSnapshot() {
+      inTransaction = false
+      await control('COMMIT')
     },
     async commit() {
       inTransaction = false

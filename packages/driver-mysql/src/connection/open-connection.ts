@@ -46,7 +46,7 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
     await withDeadline<void>(remainingMs(), (done) => opened.connected((error) => done(error, undefined)))
     for (const sql of pinStatements(session, token)) await ask(sql)
     const { result: settings } = await ask(readBackStatement(session, token))
-    const { maxPacketBytes } = checkSession(settings, session)
+    const pinned = checkSession(settings, session)
     const { result: uptime, status } = await ask(checkedUptimeStatement(token))
     // A pooler may hand out a session with an open transaction of another client.
     const mismatch = sessionMismatch(status, false)
@@ -54,7 +54,7 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
     const identity = identityOf(settings, uptime)
     health.answered()
     const kill = (): void => killer.kill(identity)
-    return createConnection({ client, token, maxPacketBytes, health, kill, statements })
+    return createConnection({ ...pinned, client, token, health, kill, statements })
   } catch (error) {
     client?.destroy()
     if (isLooseleafError(error)) {

@@ -40,7 +40,10 @@ const answer = (values: object): unknown =>
 const PINNED = Object.keys(kept).indexOf('tx_isolation')
 
 test('a session with all settings is accepted', () => {
-  expect(checkSession(answer(kept), options)).toEqual({ maxPacketBytes: 16 * 1024 * 1024 })
+  expect(checkSession(answer(kept), options)).toEqual({
+    maxPacketBytes: 16 * 1024 * 1024,
+    isolationName: 'tx_isolation',
+  })
 })
 
 test('modes in another order, switches as digits and another name of the isolation level are accepted', () => {

@@ -25,8 +25,10 @@ const RESTART_SECONDS = 3
 
 /** Facts of a session whose settings are pinned. */
 export interface PinnedSession {
-  /** Largest statement that the server accepts, with its parameters. */
+  /** Largest statement in bytes, with its parameters. The server closes the connection on a larger one, and its outcome is unknown. */
   readonly maxPacketBytes: number
+  /** Name of the variable of the isolation level. */
+  readonly isolationName: string
 }
 
 const CHARSET = 'utf8mb4'
@@ -75,6 +77,16 @@ export function pinStatements(options: SessionOptions, token: Buffer): readonly 
   ]
 }
 
+/**
+ * Returns the statements that begin a transaction at one snapshot, in the order of sending. The first one changes the isolation level of
+ * the next transaction alone, because it names the variable without a scope. It fails in a session without this token: there, the
+ * transaction would have the level READ COMMITTED, and silently show a later state to each statement.
+ */
+export function snapshotStatements(isolationName: string, token: Buffer): readonly [string, string] {
+  const level = `IF(${tokenCondition(literal(token))}, 'REPEATABLE-READ', NULL)`
+  return [`SET @@${isolationName} = ${level}`, 'START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY']
+}
+
 /** Reads the settings back: a proxy may answer OK and send a SET nowhere, or to another server. */
 export function readBackStatement(options: SessionOptions, token: Buffer): string {
   const names = [...Object.keys(settingsOf(options)), ...isolationNames, packetName, ...identityNames]
@@ -105,12 +117,13 @@ export function checkSession(answer: unknown, options: SessionOptions): PinnedSe
     if (value === undefined || normalized(value) !== normalized(expected))
       throw settingIgnored(options.name, name, expected)
   }
-  const isolations = isolationNames.flatMap((name) => values.get(name) ?? [])
-  if (isolations.length === 0 || isolations.some((isolation) => isolation !== 'READ-COMMITTED')) {
+  const present = isolationNames.filter((name) => values.has(name))
+  const isolationName = present[0]
+  if (isolationName === undefined || present.some((name) => values.get(name) !== 'READ-COMMITTED')) {
     throw settingIgnored(options.name, 'the isolation level', 'READ COMMITTED')
   }
   const maxPacketBytes = Number(values.get(packetName) ?? Number.POSITIVE_INFINITY)
-  return { maxPacketBytes }
+  return { maxPacketBytes, isolationName }
 }
 
 /** Reads the answers to `identityStatement` and `uptimeStatement`. Call it right after the second: it subtracts the uptime from now. */

@@ -73,6 +73,7 @@ function openPool(openMs: number, size = 1): Pool {
         client: slowClient(),
         token: Buffer.alloc(8),
         maxPacketBytes: 1024 * 1024,
+        isolationName: 'tx_isolation',
         health: { answered: () => {}, failed: () => {}, silent: () => {} },
         kill: () => server.killed.push(now()),
       })

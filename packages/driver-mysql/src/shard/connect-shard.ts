@@ -1,11 +1,12 @@
 import { isLooseleafError } from '@looseleaf/core'
-import type { ConnectionState } from '@looseleaf/core/internal'
-import type { StatementTeller } from '@looseleaf/driver-kysely/internal'
+import { MAX_SNAPSHOTS, type ConnectionState } from '@looseleaf/core/internal'
+import type { OpenSnapshot, StatementTeller } from '@looseleaf/driver-kysely/internal'
 import { createBreaker } from '../bounds/breaker.ts'
 import { createSilenceWatch } from '../bounds/silence-watch.ts'
 import { createKiller } from '../connection/killer.ts'
 import { openConnection } from '../connection/open-connection.ts'
 import type { ShardAddress } from '../connection/shard-address.ts'
+import { snapshotsOf } from './open-snapshot.ts'
 import { createPool, type Pool } from './pool.ts'
 
 /** Bounds that a program has no reason to choose. Tests choose others. */
@@ -36,6 +37,7 @@ export interface ShardPool extends Pool {
   /** True while calls are rejected without being sent. */
   readonly isRefusing: boolean
   state(): ConnectionState
+  readonly openSnapshot: OpenSnapshot
 }
 
 export interface ShardListeners {
@@ -80,7 +82,7 @@ export function connectShard(
     },
     onOpen(refusal) {
       setRefusing(true)
-      pool.rejectWaiting(refusal)
+      rejectWaiting(refusal)
     },
     onClose: () => setRefusing(false),
   })
@@ -99,16 +101,36 @@ export function connectShard(
   const open = () =>
     openConnection({ address, session, connectTimeoutMs, health: breaker, killer, statements })
   let opened = 0
-  const pool = createPool({
-    ...settings,
-    name,
-    async open() {
-      const connection = await open()
-      opened++
-      return connection
+  const poolOf = (size: number): Pool =>
+    createPool({
+      ...settings,
+      name,
+      async open() {
+        const connection = await open()
+        opened++
+        return connection
+      },
+      refusal: () => breaker.refusal,
+      size,
+    })
+  const pool = poolOf(settings.poolSize)
+  // A call that holds a snapshot sends statements through the other pool as well. From one pool, several such calls could take all connections.
+  const snapshots = poolOf(MAX_SNAPSHOTS)
+  const rejectWaiting = (error: unknown): void => {
+    for (const each of [pool, snapshots]) each.rejectWaiting(error)
+  }
+  /** Watches for silence while a connection of this pool is in use. */
+  const watched = (of: Pool): Pick<Pool, 'acquire' | 'release'> => ({
+    acquire(signal) {
+      watch.begin()
+      const acquired = of.acquire(signal)
+      acquired.catch(() => watch.end())
+      return acquired
     },
-    refusal: () => breaker.refusal,
-    size: settings.poolSize,
+    release(connection) {
+      watch.end()
+      of.release(connection)
+    },
   })
 
   return {
@@ -124,17 +146,9 @@ export function connectShard(
     get waiting() {
       return pool.waiting
     },
-    acquire(signal) {
-      watch.begin()
-      const acquired = pool.acquire(signal)
-      acquired.catch(() => watch.end())
-      return acquired
-    },
-    release(connection) {
-      watch.end()
-      pool.release(connection)
-    },
-    rejectWaiting: (error) => pool.rejectWaiting(error),
+    ...watched(pool),
+    rejectWaiting,
+    openSnapshot: snapshotsOf(watched(snapshots), settings.deadlineMs),
     state: () => ({
       open: pool.connections,
       opened,
@@ -146,7 +160,7 @@ export function connectShard(
     async close() {
       breaker.stop()
       watch.stop()
-      await pool.close()
+      await Promise.all([pool.close(), snapshots.close()])
       await killer.settled()
     },
   }

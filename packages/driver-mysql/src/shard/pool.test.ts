@@ -19,6 +19,8 @@ function testConnection(): TestConnection {
     begin: () => {},
     verify: async () => {},
     startTransaction: async () => {},
+    startSnapshot: async () => {},
+    endSnapshot: async () => {},
     commit: async () => {},
     end: async () => void (connection.ended = true),
     destroy: () => void (connection.usable = false),

@@ -15,6 +15,7 @@ import { indexContract } from './index-rows.ts'
 import { pendingContract } from './pending.ts'
 import { purgeContract } from './purge.ts'
 import { shardContract } from './shard.ts'
+import { snapshotContract } from './snapshots.ts'
 import { taskContract } from './tasks.ts'
 
 /**
@@ -45,6 +46,7 @@ export function driverContract(
     describe('covering tables', () => coveringContract(runner, make))
     describe('claims', () => claimContract(runner, make))
     describe('pending rows', () => pendingContract(runner, make))
+    describe('snapshots', () => snapshotContract(runner, make, options))
     describe('tasks', () => taskContract(runner, make))
     describe('codec entries', () => codecEntryContract(runner, make))
   })
