@@ -63,6 +63,7 @@ export {
   type IntersectionPage,
   type KeyFunction,
   type KeyOptions,
+  type NearKey,
   type QueryCost,
   type QueryOptions,
   type QueryPage,

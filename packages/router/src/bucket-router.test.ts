@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { codeOf } from '../test/code-of.ts'
 import { countsOf, unevenness } from '../test/evenness.ts'
 import { bucketRouter, evenBuckets, rebalanceBuckets } from './index.ts'
-import { bucketOfId } from './bucket-of-id.ts'
+import { bucketOfId, bucketOfKey } from './bucket-of-id.ts'
 import { BUCKETS } from './internal.ts'
 
 const bytes16: fc.Arbitrary<Uint8Array> = fc.uint8Array({ minLength: 16, maxLength: 16 })
@@ -80,6 +80,19 @@ describe('bucketRouter', () => {
         expect(bucketOfId(id)).toBe(bucketOfId(near))
         const grown = bucketRouter({ shards, buckets: rebalanceBuckets(evenBuckets(2), shards) })
         expect(grown.shardOfId(id)).toBe(grown.shardOfId(near))
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  test('an id near a key has the bucket of the key, so both stay on one shard while shards are added', () => {
+    const { newIdNearKey } = bucketRouter({ shards: 2 })
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 40 }), fc.integer({ min: 1, max: 40 }), (key, shards) => {
+        const id = newIdNearKey!(key)
+        expect(bucketOfId(id)).toBe(bucketOfKey(key))
+        const grown = bucketRouter({ shards, buckets: rebalanceBuckets(evenBuckets(2), shards) })
+        expect(grown.shardOfId(id)).toBe(grown.shardOfKey(key))
       }),
       { numRuns: 50 },
     )

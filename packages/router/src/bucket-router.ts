@@ -36,6 +36,7 @@ export function bucketRouter(options: BucketRouterOptions): Router {
     shardOfKey: (key) => map[bucketOfKey(key)] as number,
     buckets: { scheme: SCHEME, ofId: bucketOfId, ofKey: bucketOfKey, shards: [...map] },
     newId: (near) => uuidV7(time.now(), near === undefined ? undefined : bucketOfId(near)),
+    newIdNearKey: (key) => uuidV7(time.now(), bucketOfKey(key)),
   }
 }
 

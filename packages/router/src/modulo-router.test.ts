@@ -53,6 +53,18 @@ describe('moduloRouter', () => {
     )
   })
 
+  test('an id near a key is on the shard of the key, for this number of shards and for each up to 16', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 40 }), shardNumbers, (key, shards) => {
+        const id = moduloRouter({ shards }).newIdNearKey!(key)
+        for (const number of [shards, ...Array.from({ length: 16 }, (_, i) => i + 1)]) {
+          const router = moduloRouter({ shards: number })
+          expect(router.shardOfId(id)).toBe(router.shardOfKey(key))
+        }
+      }),
+    )
+  })
+
   test('an id near another is a UUID of version 7 with its own millisecond', () => {
     const router = moduloRouter({ shards: 4093, time: { now: () => 1_235_697_046_123 } })
     fc.assert(

@@ -41,5 +41,6 @@ export function moduloRouter(options: ModuloRouterOptions): Router {
       checkIdBytes(near)
       return withRemainder(id, remainderOf(near, nearness), nearness)
     },
+    newIdNearKey: (key) => withRemainder(uuidV7(time.now()), keyHash(key) % nearness, nearness),
   }
 }

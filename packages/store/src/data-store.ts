@@ -56,7 +56,7 @@ import { createStoreShards, type StoreShards } from './shards/store-shards.ts'
 import { perShard } from './calls/per-shard.ts'
 import { createShardLanes, type LanesOf } from './calls/shard-lanes.ts'
 import { looksOf, type Looks } from '@looseleaf/protocol/internal'
-import { takeBag, type TakenBag } from './calls/take-bag.ts'
+import { freshId, takeBag, type TakenBag } from './calls/take-bag.ts'
 import type {
   Edit,
   WriteOptions,
@@ -140,11 +140,10 @@ export class DataStore extends StoreQueries {
     return new DataStore(context, policy, cache, onWarning, observing)
   }
 
-  /** Makes a fresh id; with `near`, on the shard of that id. Ids sort by the time they were made. */
+  /** Makes a fresh id; with `near`, in the bucket of that id or key, so on its shard. Ids sort by the time they were made. */
   newId(options: NewIdOptions = noOptions): EntityId {
     checkOptions('newId', options, optionsOf.newId)
-    const { router } = this.context
-    return formatId(options.near === undefined ? router.newId() : router.newId(parseId(options.near)))
+    return formatId(freshId(this.context.router, options.near))
   }
 
   /**
@@ -153,13 +152,13 @@ export class DataStore extends StoreQueries {
    */
   async put<B extends object>(bag: Storable<B>, options: PutOptions = noOptions): Promise<PutResult> {
     checkOptions('put', options, optionsOf.put)
-    return this.calls.pass('put', () => this.#put(takeBag(this.context.router, bag, options.id), options))
+    return this.calls.pass('put', () => this.#put(takeBag(this.context.router, bag, options), options))
   }
 
   /** Writes a new entity. Rejects with `ALREADY_EXISTS` if there is one under its id. The id of a deleted entity may be used again. */
   async insert<B extends object>(bag: Storable<B>, options: InsertOptions = noOptions): Promise<PutResult> {
     checkOptions('insert', options, optionsOf.insert)
-    const { id, isFresh, properties } = takeBag(this.context.router, bag, options.id)
+    const { id, isFresh, properties } = takeBag(this.context.router, bag, options)
     const decide = toInsert(id, properties)
     return this.#putResult(id, await this.#call('insert', id, decide, { signal: options.signal, isFresh }))
   }
@@ -204,7 +203,7 @@ export class DataStore extends StoreQueries {
     checkOptions('putMany', options, optionsOf.bulk)
     if (!Array.isArray(bags)) throw badArgument('putMany', 'an array of bags', bags)
     const { fates = false, signal } = options
-    const take = (bag: unknown): TakenBag => takeBag(this.context.router, bag, undefined)
+    const take = (bag: unknown): TakenBag => takeBag(this.context.router, bag, {})
     return this.calls.pass('putMany', () =>
       putMany(bags, take, (entity) => this.#put(entity, { signal }), fates, this.tally.items),
     )

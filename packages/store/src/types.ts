@@ -14,6 +14,7 @@ import type {
   Time,
 } from '@looseleaf/core'
 import type { IndexPredicate, IndexState, ReplicaReadOptions, StorePolicies } from '@looseleaf/core/internal'
+import type { NearKey } from '@looseleaf/index-engine'
 import type { OnDamaged } from '@looseleaf/index-engine/internal'
 import type { SlowCall } from './observing/slow-calls.ts'
 import type { CacheOptions } from './reading/freshness/entity-cache.ts'
@@ -102,13 +103,18 @@ export interface DataStoreOptions {
 export type WriteOrder = 'index-first' | 'entity-first'
 
 export interface NewIdOptions {
-  /** Makes the id on the shard of this one. */
-  readonly near?: EntityId | undefined
+  /**
+   * Makes the id in the bucket of this id, or of a key under its type, such as `{ string: 'acme' }`: an index that has such a property as
+   * its `shardOn` has the key's rows in the same bucket.
+   */
+  readonly near?: EntityId | NearKey | undefined
 }
 
 export interface PutOptions extends CallOptions {
   /** The entity's id. Overrides an `id` in the bag. Default: a fresh id. */
   readonly id?: EntityId | undefined
+  /** Makes the fresh id near this id or key, as `newId` does. Refused together with an id. */
+  readonly near?: EntityId | NearKey | undefined
   /**
    * Writes only if the entity has this version, and rejects with `VERSION_MISMATCH` otherwise. 0 writes only if there is no entity. Leave it
    * out to write in any case. An explicit undefined is rejected, so that a missing form field does not switch the check off.
@@ -117,7 +123,10 @@ export interface PutOptions extends CallOptions {
 }
 
 export interface InsertOptions extends CallOptions {
+  /** The entity's id. Overrides an `id` in the bag. Default: a fresh id. */
   readonly id?: EntityId | undefined
+  /** Makes the fresh id near this id or key, as `newId` does. Refused together with an id. */
+  readonly near?: EntityId | NearKey | undefined
 }
 
 export interface WriteOptions extends CallOptions {

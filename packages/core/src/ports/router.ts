@@ -20,6 +20,11 @@ export interface Router {
   readonly buckets?: RouterBuckets | undefined
   /** Creates an id (16 bytes). With `near`, the id stays on the same shard as that one, even after shards are added. */
   newId(near?: Uint8Array): Uint8Array
+  /**
+   * Creates an id (16 bytes) on the shard of this key (see `shardOfKey`), where it stays even after shards are added. Absent in routers
+   * that keep entities and keys apart.
+   */
+  readonly newIdNearKey?: ((key: Uint8Array) => Uint8Array) | undefined
 }
 
 /** Assignment by buckets: a key never changes its bucket, and each bucket is on one shard. */

@@ -76,7 +76,7 @@ export function shardsOfQuery(
 const isUuid = ({ types }: OpenIndex, column: number): boolean => types[column] === 'uuid'
 
 /** Returns the bytes that decide the shard of a value. Stored rows depend on them, so they must never change. */
-function stableBytes(value: KeyValue): Uint8Array {
+export function stableBytes(value: KeyValue): Uint8Array {
   if (isBytes(value)) return value
   const bytes = Buffer.alloc(8)
   if (typeof value === 'bigint') bytes.writeBigInt64BE(value)

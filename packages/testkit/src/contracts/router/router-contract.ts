@@ -92,6 +92,19 @@ export function routerContract(runner: TestFunctions, name: string, makeRouter: 
       }
     })
 
+    test('an id near a key is a new id on the shard of the key, if the router makes such ids', () => {
+      const router = makeRouter()
+      for (const key of keysOfAllKinds()) {
+        const [a, b] = [router.newIdNearKey?.(key), router.newIdNearKey?.(key)]
+        if (a === undefined || b === undefined) return
+        expect([router.shardOfId(a), router.shardOfId(b)]).toEqual([
+          router.shardOfKey(key),
+          router.shardOfKey(key),
+        ])
+        expect(hexOf(a)).not.toBe(hexOf(b))
+      }
+    })
+
     for (const length of [0, 15, 17]) {
       test(`an id of ${length} bytes is BAD_ID`, () => {
         const router = makeRouter()
