@@ -20,7 +20,9 @@ import type {
   QueryIdsOptions,
   QueryManyOptions,
 } from '@looseleaf/store/internal'
+import type { KeyPart } from '@looseleaf/router/internal'
 import type { KeysOf } from './checked-index.ts'
+import type { PlacedBy } from './checked-near.ts'
 import type { CheckedPatch, Edited } from './checked-patch.ts'
 import type { CheckedWhere, CheckedWheres } from './checked-where.ts'
 import type { Reference } from './reference.ts'
@@ -268,15 +270,35 @@ export interface IndexOf<T, Keys extends readonly unknown[], Included = never, S
 /** The options of a call, with the literal type of `scatter`. */
 export type Scattered<Options, Scatter> = Options & { readonly scatter?: Scatter }
 
+/** The ids of new entities of a kind. `Near` is the kind's option of this name. */
+export interface Ids<In, Near> {
+  /**
+   * Makes a fresh id. Of a kind with `near` it has the place of an entity with these values, such as `{ tenant: 'acme' }`, so that a program
+   * knows the id before it inserts the entity.
+   */
+  newId(...of: PlaceArguments<In, Near>): EntityId
+  /**
+   * Derives the id of a named entity from the name of the kind and a key: the same in every process and for ever, see `deriveId`. Of a kind
+   * with `near` it also depends on the place of an entity with these values. Throws `BAD_OPTION` for a renamed kind.
+   */
+  deriveId(key: KeyPart | readonly KeyPart[], ...of: PlaceArguments<In, Near>): EntityId
+}
+
+type PlaceArguments<In, Near> = [Near] extends [undefined] ? [] : [of: PlacedBy<In, Near>]
+
 /** A kind in a store: its entities, and its indexes by their names. */
-export type Collection<S extends Schema, Indexes> = Entities<SchemaInput<S>, SchemaOutput<S>> & {
-  readonly [Name in keyof Indexes]: IndexOf<
-    SchemaOutput<S>,
-    KeysOf<Indexes[Name]>,
-    IncludedOf<Indexes[Name]>,
-    ShardOnOf<Indexes[Name]>
-  >
-} & { readonly store: DataStore }
+export type Collection<S extends Schema, Indexes, Near = undefined> = Entities<
+  SchemaInput<S>,
+  SchemaOutput<S>
+> &
+  Ids<SchemaInput<S>, Near> & {
+    readonly [Name in keyof Indexes]: IndexOf<
+      SchemaOutput<S>,
+      KeysOf<Indexes[Name]>,
+      IncludedOf<Indexes[Name]>,
+      ShardOnOf<Indexes[Name]>
+    >
+  } & { readonly store: DataStore }
 
 type IncludedOf<Index> = Index extends { readonly include: readonly (infer Name)[] } ? Name : never
 

@@ -18,11 +18,13 @@ import { absenceBySchema } from './absence-by-schema.ts'
 import type { CheckedExpiry, TimeOf } from './checked-expiry.ts'
 import type { CheckedIndex } from './checked-index.ts'
 import type { Changes } from './checked-patch.ts'
+import type { CheckedNear, NearOption } from './checked-near.ts'
 import type { Collection, Page } from './collection.ts'
 import { createEntities, type UntypedEntities } from './entities.ts'
 import { addedInclude, expiryIndex, ofKind, withTime } from './expiry-index.ts'
 import { createFillWarning } from './fill-warning.ts'
 import { createIndexReads } from './index-reads.ts'
+import { kindNear, type KindNear } from './near.ts'
 import type { KeyOf, PathOf } from './property-paths.ts'
 import type { Fitting, Schema, SchemaInput, SchemaOutput } from './schema.ts'
 import { createShape, type Item, type Shape, type Upgrade } from './shape.ts'
@@ -47,7 +49,7 @@ type CheckedIndexes<T, Indexes> = {
 /** A `KindIndex` with any `by`, so that the compiler reports a wrong one by the sentence of `CheckedIndex`. */
 type SuggestedIndex<T> = Omit<KindIndex<T>, 'by'> & { readonly by?: KindIndex<T>['by'] | {} }
 
-export interface KindOptions<S extends Schema, Indexes, Expires = string> {
+export interface KindOptions<S extends Schema, Indexes, Expires = string, Near = NearOption> {
   /**
    * Up to 15 former names of the kind. Entities stored under them belong to this kind, and get its name at their next write. Never remove
    * a name: the indexes of the kind would change, and have to be filled again. See "Renaming a kind" in the README.
@@ -66,6 +68,12 @@ export interface KindOptions<S extends Schema, Indexes, Expires = string> {
    */
   readonly expires?: (Expires & CheckedExpiry<SchemaOutput<S>, Expires>) | undefined
   /**
+   * The path of a property whose bucket new entities get: `near: 'tenant'`. Their rows in indexes with this property as `shardOn` are then on
+   * their own shard. A path alone has the type that such indexes have for it, and is a uuid without one; `{ tenant: 'string' }` names the type.
+   * Only a write that makes an id looks at it: an entity keeps its id, and so its place, if the property changes.
+   */
+  readonly near?: (Near & CheckedNear<SchemaOutput<S>, Near>) | undefined
+  /**
    * Functions that bring a bag from one shape to the next. A read applies those that an entity lacks; the next write stores the result.
    * Indexes have the stored values until then; `upgradeKinds` writes all old entities. Never remove an upgrade, and add new ones at the
    * end.
@@ -81,13 +89,15 @@ export interface AnyKind {
   /** All indexes of the kind, for `indexes` of `DataStore.open`. */
   readonly indexes: readonly IndexDefinition[]
   readonly shape: Shape
+  /** The property whose bucket fresh ids get; undefined without the option `near`. */
+  readonly near: KindNear | undefined
 }
 
 /** A kind of entities, independent of a store. */
-export interface Kind<S extends Schema, Indexes> extends AnyKind {
+export interface Kind<S extends Schema, Indexes, Near = undefined> extends AnyKind {
   readonly schema: S
   /** Returns the collection of the kind's entities in a store. */
-  in(store: DataStore): Collection<S, Indexes>
+  in(store: DataStore): Collection<S, Indexes, Near>
 }
 
 /** `KindOptions` without types. */
@@ -96,6 +106,7 @@ interface PlainOptions {
   readonly schema: Schema
   readonly indexes?: Readonly<Record<string, PlainIndex>>
   readonly expires?: string
+  readonly near?: NearOption
   readonly upgrades?: readonly Upgrade[]
   readonly checkReads?: boolean
 }
@@ -131,6 +142,8 @@ const RESERVED: Readonly<Record<keyof UntypedEntities | 'store', true>> = {
   putMany: true,
   updateMany: true,
   deleteMany: true,
+  newId: true,
+  deriveId: true,
   changes: true,
   itemOf: true,
   store: true,
@@ -148,7 +161,8 @@ export function defineKind<
   S extends Schema,
   const Indexes extends { readonly [name: string]: SuggestedIndex<SchemaOutput<S>> } = {},
   const Expires extends TimeOf<SchemaOutput<S>> | (string & {}) = string,
->(name: string, options: KindOptions<S, Indexes, Expires>): Kind<S, Indexes> {
+  const Near extends NearOption | PathOf<SchemaOutput<S>> | undefined = undefined,
+>(name: string, options: KindOptions<S, Indexes, Expires, Near>): Kind<S, Indexes, Near> {
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw badArgument(
       'defineKind',
@@ -163,6 +177,7 @@ export function defineKind<
     checkReads = false,
     indexes: indexOptions = {},
     expires,
+    near: nearOption,
   } = checkKindOptions(name, options)
   const indexes = new Map<string, IndexDefinition>()
   const onFill = createFillWarning(name, () => defined)
@@ -173,16 +188,18 @@ export function defineKind<
     requireNulls(`Index ${key} of ${name}`, definition, index, mayBeAbsent)
     indexes.set(key, definition)
   }
+  const near = nearOption === undefined ? undefined : kindNear(name, nearOption, [...indexes.values()])
   const defined = [...indexes.values(), ...(expires === undefined ? [] : [expiryIndex(shape.names, expires)])]
   return Object.freeze({
     name,
     schema: options.schema,
     indexes: Object.freeze(defined),
     shape,
+    near,
     in(store: DataStore) {
       if (!hasMethods(store, ['query', 'update']))
         throw badArgument(`in of kind ${name}`, 'a DataStore', store)
-      const entities = createEntities(store, shape, [...indexes.values()])
+      const entities = createEntities(store, shape, [...indexes.values()], near)
       const reads = Array.from(
         indexes,
         ([key, definition]) =>
@@ -198,7 +215,7 @@ export function defineKind<
           ] as const,
       )
       // The types of the calls follow from the options; `Object.fromEntries` loses them.
-      return { ...entities, ...Object.fromEntries(reads), store } as unknown as Collection<S, Indexes>
+      return { ...entities, ...Object.fromEntries(reads), store } as unknown as Collection<S, Indexes, Near>
     },
   })
 }
@@ -227,6 +244,7 @@ const optionsOfKind: OptionKinds<PlainOptions> = {
     expected: 'the path of a time',
     fits: (path) => typeof path === 'string' && path !== '',
   },
+  near: optionKinds.elsewhere,
   upgrades: {
     expected: 'an array of functions',
     fits: (upgrades) => Array.isArray(upgrades) && upgrades.every((upgrade) => typeof upgrade === 'function'),

@@ -27,13 +27,15 @@ import {
   type EntityChange,
   type GetOptions,
 } from '@looseleaf/store'
-import type { ExistsOptions, GetManyOptions } from '@looseleaf/store/internal'
+import type { ExistsOptions, GetManyOptions, InsertOptions } from '@looseleaf/store/internal'
 import pLimit from 'p-limit'
 import type { ItemChange, NewOptions } from './collection.ts'
 import { toError } from './fate.ts'
 import type { OnWarning } from './fill-warning.ts'
 import { createExpiry } from './expiry.ts'
+import type { KindNear } from './near.ts'
 import { parsePatch } from './patch.ts'
+import { createIds, type UntypedIds } from './place-ids.ts'
 import { parseReference, parseValue } from './reference.ts'
 import { readItem, versionOf, type Item, type Shape } from './shape.ts'
 import { createUniqueCheck } from './unique-check.ts'
@@ -51,7 +53,7 @@ type AnyItem = Item<object>
 type FatesOr<T> = Fate<T>[] | T[]
 
 /** The calls of a collection by id, for one entity and for many. Untyped: `Entities` adds the types. */
-export interface UntypedEntities {
+export interface UntypedEntities extends UntypedIds {
   get(id: EntityId, options?: GetOptions): Promise<AnyItem | undefined>
   exists(id: EntityId, options?: ExistsOptions): Promise<boolean>
   getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(AnyItem | undefined)[]>
@@ -72,6 +74,7 @@ export function createEntities(
   store: DataStore,
   shape: Shape,
   indexes: readonly IndexDefinition[],
+  near: KindNear | undefined,
 ): UntypedEntities {
   const { name } = shape
   const { onWarning } = store.context
@@ -92,6 +95,12 @@ export function createEntities(
     return insertBag(bag, options.id ?? id, options.signal)
   }
 
+  /** Returns the id that was given, or the place of a fresh one. An id that was given may be anywhere. */
+  function idOrPlace(bag: Bag, id: EntityId | undefined): Pick<InsertOptions, 'id' | 'near'> {
+    if (id !== undefined) return { id }
+    return near === undefined ? {} : { near: near.placeOf(bag) }
+  }
+
   async function insertBag(
     bag: Bag,
     givenId: EntityId | undefined,
@@ -100,7 +109,7 @@ export function createEntities(
     const checking = requireUnique()
     if (checking !== undefined) await checking
     const { id, version } = await replaceExpired(
-      () => store.insert(bag, { ...idOf(givenId), signal }),
+      () => store.insert(bag, { ...idOrPlace(bag, givenId), signal }),
       signal,
     )
     return itemOfBag(bag, id, version)
@@ -255,6 +264,7 @@ export function createEntities(
   }
 
   return {
+    ...createIds(store, shape, near),
     get,
     exists: async (id, options = {}) => (await find(id, options)) !== undefined,
     async getMany(ids, options = {}) {
@@ -322,5 +332,3 @@ async function* changesOf(
 /** Tells whether an error says that this entity does not exist. A patch function may throw the error of another entity. */
 const isMissing = (error: unknown, id: EntityId): boolean =>
   isLooseleafError(error, 'NOT_FOUND') && error.entity === formatId(parseId(id))
-
-const idOf = (id: EntityId | undefined): { readonly id?: EntityId } => (id === undefined ? {} : { id })

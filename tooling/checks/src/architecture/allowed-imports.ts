@@ -114,7 +114,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
     neverReaches: noDriver,
   },
   '@looseleaf/kinds': {
-    workspace: ['@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/store'],
+    workspace: ['@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/router', '@looseleaf/store'],
     thirdParty: ['@standard-schema/spec', 'p-limit'],
     node: ['node:v8'],
     neverReaches: noDriver,
