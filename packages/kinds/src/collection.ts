@@ -273,13 +273,13 @@ export type Scattered<Options, Scatter> = Options & { readonly scatter?: Scatter
 /** The ids of new entities of a kind. `Near` is the kind's option of this name. */
 export interface Ids<In, Near> {
   /**
-   * Makes a fresh id. Of a kind with `near` it has the place of an entity with these values, such as `{ tenant: 'acme' }`, so that a program
+   * Makes a fresh id. With `near` the id has the place of an entity with these values, such as `{ tenant: 'acme' }`, so that a program
    * knows the id before it inserts the entity.
    */
   newId(...of: PlaceArguments<In, Near>): EntityId
   /**
-   * Derives the id of a named entity from the name of the kind and a key: the same in every process and for ever, see `deriveId`. Of a kind
-   * with `near` it also depends on the place of an entity with these values. Throws `BAD_OPTION` for a renamed kind.
+   * Derives the id of a named entity from the name of the kind and a key: the same in every process and for ever, see `deriveId`. With
+   * `near` the id also depends on the place of an entity with these values. Throws `BAD_OPTION` for a renamed kind.
    */
   deriveId(key: KeyPart | readonly KeyPart[], ...of: PlaceArguments<In, Near>): EntityId
 }

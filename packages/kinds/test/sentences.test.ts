@@ -49,6 +49,21 @@ const mistakes: readonly Mistake[] = [
     'The property title has to hold one Date for an entity to expire by it.',
   ],
   [
+    'a near property that the kind does not have',
+    `defineKind('issue', { schema: typed<Issue>(), near: 'projct' })`,
+    'The kind has no property \\"projct\\" to be near.',
+  ],
+  [
+    'a near property that may be absent',
+    `defineKind('issue', { schema: typed<Issue>(), near: 'assignee' })`,
+    'The property assignee may be absent or null, and then it decides no place.',
+  ],
+  [
+    'a near property with the type of another one',
+    `defineKind('issue', { schema: typed<Issue>(), near: { project: 'integer' } })`,
+    'The property project does not hold the type that near has for it.',
+  ],
+  [
     'two properties in one object',
     index(`{ by: [{ project: 'string', title: 'string' }] }`),
     'Each property of an index stands in an object of its own',
