@@ -7,10 +7,12 @@ export interface DecodedText {
 
 /**
  * Decodes a feed's bytes. A byte order mark wins. Otherwise valid UTF-8 is UTF-8, whatever the XML declaration says, because text
- * in another encoding is almost never valid UTF-8 by accident. Then the declared encoding is used, and windows-1252 without one.
- * Never throws; invalid bytes become U+FFFD.
+ * in another encoding is almost never valid UTF-8 by accident. Then the declared encoding is used, and without one UTF-8 if the file is
+ * mostly that, or else windows-1252. Never throws; invalid bytes become U+FFFD.
  */
 export function decodeText(bytes: Uint8Array): DecodedText {
+  const utf32 = decodeUtf32(bytes)
+  if (utf32 !== undefined) return utf32
   const marked = byteOrderMark(bytes)
   if (marked !== undefined) return decode(bytes, marked)
   const declared = declaredEncoding(bytes)
@@ -26,7 +28,34 @@ export function decodeText(bytes: Uint8Array): DecodedText {
       // The declared encoding is unknown.
     }
   }
-  return decode(bytes, 'windows-1252')
+  return mostlyUtf8(bytes) ?? decode(bytes, 'windows-1252')
+}
+
+/** Decodes UTF-8 with some bad bytes. Returns undefined if no more characters beyond ASCII are valid than are not. */
+function mostlyUtf8(bytes: Uint8Array): DecodedText | undefined {
+  const decoded = decode(bytes, 'utf-8')
+  let bad = 0
+  let good = 0
+  for (const char of decoded.text) {
+    if (char === '\ufffd') bad++
+    else if (char > '\u007f') good++
+  }
+  return good > bad ? decoded : undefined
+}
+
+/** Decodes UTF-32, which `TextDecoder` does not know, by its byte order mark or the first `<` or `{`. */
+function decodeUtf32(bytes: Uint8Array): DecodedText | undefined {
+  if (bytes.length < 4) return undefined
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const isStart = (unit: number): boolean => unit === 0xfeff || unit === 0x3c || unit === 0x7b
+  const isLittle = isStart(view.getUint32(0, true))
+  if (!isLittle && !isStart(view.getUint32(0))) return undefined
+  const chars: string[] = []
+  for (let at = 0; at + 4 <= bytes.length; at += 4) {
+    const code = view.getUint32(at, isLittle)
+    chars.push(code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? '\ufffd' : String.fromCodePoint(code))
+  }
+  return { text: chars.join(''), encoding: isLittle ? 'utf-32le' : 'utf-32be' }
 }
 
 function decode(bytes: Uint8Array, label: string): DecodedText {

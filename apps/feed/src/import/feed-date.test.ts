@@ -34,3 +34,23 @@ test.each([
 ])('“%s” is not a valid feed date', (text) => {
   expect(feedDate(text, now)).toBeUndefined()
 })
+
+test.each([
+  ['Seg, 24 Set 2018 19:42:40 -0300', '2018-09-24T22:42:40Z'],
+  ['Mi, 24 Okt 2018 19:42:40 +0100', '2018-10-24T18:42:40Z'],
+  ['lun., 3 août 2020 08:00:00 +0200', '2020-08-03T06:00:00Z'],
+  ['Mi, 4 März 2020 08:00:00 +0100', '2020-03-04T07:00:00Z'],
+  ['jue, 9 ene 2020 08:00:00 GMT', '2020-01-09T08:00:00Z'],
+  ['Ter, 4 Fev 2020 08:00:00 GMT', '2020-02-04T08:00:00Z'],
+  ['Sex, 4 Dez 2020 08:00:00 GMT', '2020-12-04T08:00:00Z'],
+  ['Mar, 4 Ago 2020 08:00:00 GMT', '2020-08-04T08:00:00Z'],
+  ['Mar, 3 Mar 2020 08:00:00 GMT', '2020-03-03T08:00:00Z'],
+  ['Tuesday, 3 March 2020 08:00:00 GMT', '2020-03-03T08:00:00Z'],
+])('a date with the name of a month in another language is read: %s', (text, expected) => {
+  expect(feedDate(text, now)).toEqual(new Date(expected))
+})
+
+test('parts of a time may have one digit', () => {
+  expect(feedDate('2003-12-13T12:35:9+01:00', now)).toEqual(new Date('2003-12-13T11:35:09Z'))
+  expect(feedDate('Sat, 13 Dec 2003 2:35:9 GMT', now)).toEqual(new Date('2003-12-13T02:35:09Z'))
+})

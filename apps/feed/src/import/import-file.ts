@@ -6,6 +6,8 @@ import { storeFeed, storeSubscriptions, type StoredFeed, type StoredSubscription
 export interface FileToImport {
   readonly name: string
   readonly bytes: Uint8Array
+  /** Address that the file was fetched from, if the person knows it. */
+  readonly address?: string | undefined
 }
 
 interface Outcome {
@@ -32,7 +34,7 @@ export async function importFile(
   if (file.bytes.length > MAX_FILE_BYTES) {
     return { type: 'refused', name, reason: `The file is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB.` }
   }
-  const parsed = await parser.parse(file.bytes, { name, now })
+  const parsed = await parser.parse(file.bytes, { name, now, address: file.address })
   switch (parsed.type) {
     case 'refused':
       return { type: 'refused', name, reason: parsed.reason }
@@ -57,6 +59,7 @@ export function describeImport(result: ImportResult): string {
           count(result.stored.added, 'new entry'),
           count(result.stored.updated, 'entry', 'updated'),
           count(result.stored.unchanged, 'entry', 'unchanged'),
+          count(result.stored.deleted, 'entry', 'deleted'),
           count(result.stored.failed, 'entry', 'not stored'),
         ]
   const summary = counts.filter((text) => text !== undefined).join(', ') || 'nothing new'

@@ -6,6 +6,8 @@ interface Outline {
   readonly text?: string
   readonly title?: string
   readonly description?: string
+  readonly type?: string
+  readonly url?: string
   readonly xmlUrl?: string
   readonly htmlUrl?: string
   readonly outlines?: readonly Outline[]
@@ -22,13 +24,21 @@ export interface Subscriptions {
   readonly unusable: number
 }
 
+/** Returns the address of a line of type `link`, if it looks like that of a feed. Such a line may as well lead to a page, or to another list. */
+function linkedFeed({ type, url }: Outline): string | undefined {
+  return type === 'link' &&
+    /(?:\b(?:feed|feeds|rss|atom|rdf)\b|\.(?:xml|rss|atom|rdf|json))\/?$/i.test(url ?? '')
+    ? url
+    : undefined
+}
+
 /** Collects the feeds of an outline from all folders. Each feed appears once, even if its addresses differ in their scheme. */
 export function collectSubscriptions(outlines: readonly Outline[]): Subscriptions {
   const found = new Map<string, SubscribedFeed>()
   let others = 0
   let unusable = 0
   const visit = (outline: Outline, depth: number): void => {
-    const feedLink = webLink(outline.xmlUrl)
+    const feedLink = webLink(outline.xmlUrl ?? linkedFeed(outline))
     const key = feedLink === undefined ? undefined : addressKey(feedLink)
     if (feedLink !== undefined && key !== undefined && !found.has(key)) {
       found.set(key, {

@@ -29,6 +29,8 @@ test('the parts of an RSS item become plain text', () => {
       link: 'https://example.org/a',
       author: undefined,
       published: new Date('2002-09-07T00:00:01Z'),
+      media: [],
+      tags: [],
     },
   ])
 })

@@ -15,6 +15,9 @@ import { tidyLine } from './plain-text.ts'
 import { firstOf, tidyItems, toText } from './raw-item.ts'
 import { readAtom, readJson, readRdf, readRss, type RawFeed } from './read-formats.ts'
 import { salvageItems } from './salvage-items.ts'
+import { deletedIn } from './tombstones.ts'
+import { plainSource } from './plain-source.ts'
+import { feedDate } from './feed-date.ts'
 import { webLink } from './web-link.ts'
 import { resolveXmlBase } from './xml-base.ts'
 
@@ -22,6 +25,8 @@ export interface ParseFileOptions {
   /** Name of the file, the title of a feed without one. */
   readonly name: string
   readonly now: Date
+  /** Address that the file was fetched from, to which its relative links refer. */
+  readonly address?: string | undefined
 }
 
 /** Parses a feed or an OPML file. Never throws: other or too broken files return `refused` with a reason. */
@@ -40,21 +45,22 @@ export function parseFile(bytes: Uint8Array, options: ParseFileOptions): ParsedF
 }
 
 function readFeed(text: string, options: ParseFileOptions): ParsedFile {
-  const format = formatOf(text)
+  const format = formatOf(plainSource(text))
   if (format === undefined) return refused(`The file contains no feed${guessOf(text)}.`)
   if (format === 'JSON Feed') return readJsonFeed(text, options)
   const isTruncated = checkXmlLimits(text)
-  const source = resolveXmlBase(text)
+  const source = resolveXmlBase(plainSource(text))
   const whole = (): RawFeed | undefined => attempt(() => READERS[format](source))
   // The incomplete last item of a truncated file is left out, even if a reader would accept it.
   const first = isTruncated ? undefined : whole()
-  if (first !== undefined && first.items.length > 0) return tidyFeed(first, format, [], options)
+  if (first !== undefined && first.items.length > 0)
+    return tidyFeed(withDeleted(first, source), format, [], options)
   const salvaged = salvageItems(source)
   const saved = salvaged && attempt(() => READERS[format](salvaged.withoutHead))
   if (salvaged === undefined || saved === undefined || saved.items.length === 0) {
     const raw = first ?? whole()
     if (raw !== undefined && (raw.items.length > 0 || !isTruncated))
-      return tidyFeed(raw, format, isTruncated ? [TRUNCATED] : [], options)
+      return tidyFeed(withDeleted(raw, source), format, isTruncated ? [TRUNCATED] : [], options)
     return refused(
       isTruncated
         ? 'The file is truncated within its first item.'
@@ -67,6 +73,11 @@ function readFeed(text: string, options: ParseFileOptions): ParsedFile {
 }
 
 const TRUNCATED = 'The file is truncated; its complete items were imported.'
+
+/** Adds the items that an Atom feed says it has deleted, which its parser leaves out. */
+function withDeleted(raw: RawFeed, source: string): RawFeed & { readonly deleted: readonly string[] } {
+  return { ...raw, deleted: deletedIn(source) }
+}
 
 function readJsonFeed(source: string, options: ParseFileOptions): ParsedFile {
   const isTruncated = checkJsonLimits(source)
@@ -87,20 +98,19 @@ function attempt<Value>(read: () => Value): Value | undefined {
 }
 
 function tidyFeed(
-  raw: RawFeed,
+  raw: RawFeed & { readonly deleted?: readonly string[] },
   format: ParsedFeed['format'],
   notes: string[],
   options: ParseFileOptions,
 ): ParsedFile {
-  const feedLink = webLink(
-    raw.feedLink,
-    firstOf(raw.links, (text) => webLink(text)),
-  )
+  const fetched = webLink(options.address)
+  const feedLink = webLink(raw.feedLink, fetched ?? firstOf(raw.links, (text) => webLink(text))) ?? fetched
   const link = firstOf(raw.links, (text) => webLink(text, feedLink))
   // Atom's relative links refer to the document. The other formats do not define a base, and feed readers use the site's address.
   const base = format === 'Atom' ? (feedLink ?? link) : (link ?? feedLink)
   const tidy = tidyItems(raw.items, base, options.now)
-  if (tidy.items.length === 0) {
+  const { deleted = [] } = raw
+  if (tidy.items.length === 0 && deleted.length === 0) {
     return refused(
       [
         `The ${format === 'JSON Feed' ? format : `${format} feed`} has no items that could be shown.`,
@@ -115,7 +125,9 @@ function tidyFeed(
     about: toText(raw.about, 300) ?? '',
     link,
     feedLink,
+    published: firstOf(raw.dates, (text) => feedDate(text, options.now)),
     items: tidy.items,
+    deleted,
     notes: [...notes, ...tidy.notes],
   }
 }
@@ -126,7 +138,7 @@ function formatOf(source: string): ParsedFeed['format'] | undefined {
   if (detectRssFeed(source)) return 'RSS'
   if (detectAtomFeed(source)) return 'Atom'
   if (detectRdfFeed(source)) return 'RDF'
-  return /^\s*\{/.test(source) && /"version"\s*:\s*"https?:\/\/jsonfeed\.org/.test(source)
+  return /^\s*\{/.test(source) && /"version"\s*:\s*"https?:\\?\/\\?\/jsonfeed\.org/.test(source)
     ? 'JSON Feed'
     : undefined
 }

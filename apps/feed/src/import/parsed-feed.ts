@@ -7,6 +7,15 @@ export interface FeedItem {
   readonly link: string | undefined
   readonly author: string | undefined
   readonly published: Date | undefined
+  /** Pictures, sounds and films, each address once. */
+  readonly media: readonly Media[]
+  /** Categories in their order, each once. */
+  readonly tags: readonly string[]
+}
+
+export interface Media {
+  readonly url: string
+  readonly type: 'image' | 'audio' | 'video' | 'file'
 }
 
 export interface ParsedFeed {
@@ -18,7 +27,11 @@ export interface ParsedFeed {
   readonly link: string | undefined
   /** Address of the feed itself. */
   readonly feedLink: string | undefined
+  /** Time of the feed as a whole. */
+  readonly published: Date | undefined
   readonly items: readonly FeedItem[]
+  /** Guids of items that the feed says it has deleted (RFC 6721). */
+  readonly deleted: readonly string[]
   /** Notes for people about parts that were left out. */
   readonly notes: readonly string[]
 }
@@ -50,5 +63,8 @@ export type ParsedFile = ParsedFeed | ParsedOpml | RefusedFile
 export const MAX_ITEMS = 5000
 /** Largest number of feeds of a list that are kept. Later feeds are left out, with a note. */
 export const MAX_SUBSCRIPTIONS = 2000
+/** Largest numbers of media and tags of an item that are kept. */
+export const MAX_MEDIA = 10
+export const MAX_TAGS = 20
 export const MAX_TITLE_LENGTH = 300
 export const MAX_BODY_LENGTH = 1200

@@ -1,4 +1,5 @@
 import { parseAtomFeed, parseJsonFeed, parseRdfFeed, parseRssFeed } from 'feedsmith'
+import type { RawMedia } from './media.ts'
 import type { RawItem, RawText } from './raw-item.ts'
 
 /** A feed as its format has it, before cleaning. */
@@ -9,6 +10,8 @@ export interface RawFeed {
   readonly links: readonly (string | undefined)[]
   /** Address of the feed itself. */
   readonly feedLink: string | undefined
+  /** Times of the feed as a whole; the preferred one is first. */
+  readonly dates: readonly (string | undefined)[]
   readonly items: readonly RawItem[]
 }
 
@@ -25,16 +28,23 @@ export function readRss(text: string): RawFeed {
     about: html(feed.description),
     links: [feed.link, alternateOf(feed.atom?.links)],
     feedLink: selfOf(feed.atom?.links),
+    dates: [feed.pubDate, feed.lastBuildDate, feed.dc?.dates?.[0], feed.atom?.updated],
     items: (feed.items ?? []).map((item) => ({
       ids: [item.guid?.value, item.atom?.id],
       title: html(item.title ?? item.itunes?.title ?? item.dc?.titles?.[0]),
-      bodies: [html(item.description), html(item.content?.encoded), html(item.itunes?.summary)],
+      bodies: [
+        html(item.description),
+        html(item.content?.encoded),
+        html(item.itunes?.summary),
+        html(item.dc?.descriptions?.[0]),
+      ],
       links: [
         item.link,
         alternateOf(item.atom?.links),
         item.guid?.isPermaLink === false ? undefined : absolute(item.guid?.value),
-        item.enclosures?.[0]?.url,
       ],
+      media: [...(item.enclosures ?? []), ...enclosuresOf(item.atom?.links), ...mediaOf(item.media)],
+      tags: [...(item.categories ?? []).map(({ name }) => name), ...(item.dc?.subjects ?? [])],
       author:
         item.authors?.[0]?.name ??
         item.dc?.creators?.[0] ??
@@ -58,6 +68,7 @@ export function readAtom(text: string): RawFeed {
     about: typed(feed.subtitle),
     links: [alternateOf(feed.links)],
     feedLink: selfOf(feed.links),
+    dates: [feed.updated],
     items: (feed.entries ?? []).map((entry) => ({
       ids: [entry.id],
       title: typed(entry.title ?? mediaTitle(entry.media?.title?.value)),
@@ -67,6 +78,8 @@ export function readAtom(text: string): RawFeed {
         html(entry.media?.groups?.[0]?.description?.value),
       ],
       links: [alternateOf(entry.links), absolute(entry.content?.src), absolute(entry.id)],
+      media: [...enclosuresOf(entry.links), ...mediaOf(entry.media)],
+      tags: (entry.categories ?? []).map(({ label, term }) => label ?? term),
       author: entry.authors?.[0]?.name ?? entry.dc?.creators?.[0],
       dates: [entry.published, entry.updated, entry.dc?.dates?.[0]],
     })),
@@ -80,11 +93,14 @@ export function readRdf(text: string): RawFeed {
     about: html(feed.description),
     links: [feed.link, alternateOf(feed.atom?.links)],
     feedLink: selfOf(feed.atom?.links),
+    dates: [feed.dc?.dates?.[0]],
     items: (feed.items ?? []).map((item) => ({
       ids: [item.rdf?.about],
       title: html(item.title ?? item.dc?.titles?.[0]),
-      bodies: [html(item.description), html(item.content?.encoded)],
+      bodies: [html(item.description), html(item.content?.encoded), html(item.dc?.descriptions?.[0])],
       links: [item.link, absolute(item.rdf?.about)],
+      media: mediaOf(item.media),
+      tags: item.dc?.subjects ?? [],
       author: item.dc?.creators?.[0],
       dates: [item.dc?.dates?.[0], item.dcterms?.issued?.[0]],
     })),
@@ -94,16 +110,22 @@ export function readRdf(text: string): RawFeed {
 export function readJson(text: string): RawFeed {
   const feed = parseJsonFeed(JSON.parse(text))
   return {
-    title: plain(feed.title),
-    about: plain(feed.description),
+    title: unescaped(feed.title),
+    about: unescaped(feed.description),
     links: [feed.home_page_url],
     feedLink: feed.feed_url,
+    dates: [],
     items: (feed.items ?? []).map((item) => ({
       ids: [item.id],
-      title: plain(item.title),
+      title: unescaped(item.title),
       bodies: [plain(item.summary), plain(item.content_text), html(item.content_html)],
       // On a link blog, `external_url` is the page that the item is about.
       links: [item.external_url, item.url, absolute(item.id)],
+      media: [
+        ...(item.attachments ?? []).map(({ url, mime_type: type }) => ({ url, type })),
+        { url: item.image, type: 'image' },
+      ],
+      tags: item.tags ?? [],
       author: item.authors?.[0]?.name,
       dates: [item.date_published, item.date_modified],
     })),
@@ -114,12 +136,36 @@ function html(value: string | undefined): RawText {
   return { value, html: true }
 }
 
+/** Plain text that may have been escaped as HTML by mistake, which many writers do. Text with markup stays as it is. */
+function unescaped(value: string | undefined): RawText {
+  return { value, html: value !== undefined && /&[a-z\d#]+;/i.test(value) && !/<|&lt;|&#0*60;/i.test(value) }
+}
+
 function plain(value: string | undefined): RawText {
   return { value, html: false }
 }
 
 function typed(text: { readonly value?: string; readonly type?: string } | undefined): RawText {
   return { value: text?.value, html: text?.type !== 'text' }
+}
+
+interface MediaGroup {
+  readonly contents?: readonly { readonly url?: string; readonly type?: string; readonly medium?: string }[]
+  readonly thumbnails?: readonly { readonly url?: string }[]
+}
+
+/** Returns the files of an item by Media RSS. A thumbnail counts if there is nothing else. */
+function mediaOf(media: (MediaGroup & { readonly groups?: readonly MediaGroup[] }) | undefined): RawMedia[] {
+  const groups = media === undefined ? [] : [media, ...(media.groups ?? [])]
+  const files = groups.flatMap(({ contents = [] }) =>
+    contents.map(({ url, type, medium }) => ({ url, type: type ?? medium })),
+  )
+  if (files.length > 0) return files
+  return groups.flatMap(({ thumbnails = [] }) => thumbnails.map(({ url }) => ({ url, type: 'image' })))
+}
+
+function enclosuresOf(links: readonly AnyLink[] | undefined): RawMedia[] {
+  return (links ?? []).flatMap(({ rel, href, type }) => (rel === 'enclosure' ? [{ url: href, type }] : []))
 }
 
 function mediaTitle(value: string | undefined): { value: string } | undefined {

@@ -1,5 +1,6 @@
 import { unset } from 'looseleaf'
 import type { Entry, SiteData } from '../model/entities.ts'
+import { UNDATED_BEFORE } from '../model/entries.ts'
 import { importedEntryId } from '../model/ids.ts'
 import { createImportRecord } from '../model/imports.ts'
 import { saveSources } from '../model/save-sources.ts'
@@ -13,6 +14,7 @@ export interface StoredFeed {
   readonly added: number
   readonly updated: number
   readonly unchanged: number
+  readonly deleted: number
   readonly failed: number
 }
 
@@ -32,7 +34,8 @@ export async function storeFeed(
   const options = { ownTitles: true, import_id: record.id, beforeNew: record.begin }
   const [saved] = await saveSources(data, [source], options)
   if (saved === undefined) throw new TypeError('A source that was saved has an id.')
-  const total = { sourceId: saved.id, added: 0, updated: 0, unchanged: 0, failed: 0 }
+  const total = { sourceId: saved.id, added: 0, updated: 0, unchanged: 0, deleted: 0, failed: 0 }
+  const placed = placeUndated(feed)
   for (let at = 0; at < feed.items.length; at += CHUNK) {
     const chunk = feed.items.slice(at, at + CHUNK)
     const ids = chunk.map((item) => importedEntryId(saved.id, item.guid))
@@ -42,8 +45,7 @@ export async function storeFeed(
       const id = ids[i] as string
       const entry = existing[i]
       if (entry === undefined) {
-        // An item without a date counts as published now. Each is a millisecond older than the one before, which keeps the file's order.
-        const published = item.published ?? new Date(now.getTime() - at - i)
+        const published = placed[at + i] as Date
         const from = { user_id: userId, source_id: saved.id, import_id: record.id }
         news.push({ id, ...fieldsOf(item), ...from, published })
       } else if (isChanged(entry, item)) {
@@ -53,6 +55,8 @@ export async function storeFeed(
           link: item.link ?? unset,
           author: item.author ?? unset,
           published: item.published ?? entry.published,
+          media: item.media.length === 0 ? unset : item.media,
+          tags: item.tags.length === 0 ? unset : item.tags,
         })
         total.updated++
       } else {
@@ -65,8 +69,42 @@ export async function storeFeed(
       else total.failed++
     }
   }
+  total.deleted = await deleteEntries(data, saved.id, feed)
   await record.end({ entries: total.added, sources: saved.created ? 1 : 0 })
   return total
+}
+
+/**
+ * Returns a time for each item: its own, or for an item without one a millisecond before the item above it, so that it stays in the file's
+ * order and never on top of newer entries. Without any time in the file, the items are older than everything.
+ */
+function placeUndated({ items, published }: ParsedFeed): readonly Date[] {
+  const first = items.find((item) => item.published !== undefined)?.published ?? published
+  // The items above the first time get later ones, up to a millisecond each.
+  const above = items.findIndex((item) => item.published !== undefined)
+  let last = first === undefined ? UNDATED_BEFORE : first.getTime() + Math.max(0, above) + 1
+  return items.map((item) => {
+    last = item.published?.getTime() ?? last - 1
+    return new Date(last)
+  })
+}
+
+/** Deletes the entries of items that the feed has deleted. Their comments stay. Returns how many there were. */
+async function deleteEntries(
+  data: SiteData,
+  sourceId: string,
+  { deleted, items }: ParsedFeed,
+): Promise<number> {
+  const present = new Set(items.map(({ guid }) => guid))
+  let count = 0
+  for (let at = 0; at < deleted.length; at += CHUNK) {
+    const gone = deleted.slice(at, at + CHUNK).filter((guid) => !present.has(guid))
+    const ids = gone.map((guid) => importedEntryId(sourceId, guid))
+    const found = (await data.entries.getMany(ids)).filter((entry) => entry !== undefined)
+    await data.entries.deleteMany(found.map(({ id }) => id))
+    count += found.length
+  }
+  return count
 }
 
 export interface StoredSubscriptions {
@@ -98,8 +136,16 @@ export async function storeSubscriptions(
 /** An imported entry, whose id is derived. */
 type NewEntry = Omit<Entry, 'version'>
 
-function fieldsOf(item: FeedItem): Pick<Entry, 'title' | 'body' | 'link' | 'author'> {
-  return { title: item.title, body: item.body, link: item.link, author: item.author }
+function fieldsOf(item: FeedItem): Pick<Entry, 'title' | 'body' | 'link' | 'author' | 'media' | 'tags'> {
+  const { title, body, link, author, media, tags } = item
+  return {
+    title,
+    body,
+    link,
+    author,
+    ...(media.length > 0 && { media }),
+    ...(tags.length > 0 && { tags }),
+  }
 }
 
 function isChanged(entry: Entry, item: FeedItem): boolean {
@@ -108,6 +154,8 @@ function isChanged(entry: Entry, item: FeedItem): boolean {
     entry.body !== item.body ||
     entry.link !== item.link ||
     entry.author !== item.author ||
+    JSON.stringify(entry.media ?? []) !== JSON.stringify(item.media) ||
+    JSON.stringify(entry.tags ?? []) !== JSON.stringify(item.tags) ||
     (item.published !== undefined && item.published.getTime() !== entry.published.getTime())
   )
 }

@@ -46,7 +46,10 @@ interface EntryProperties {
   readonly source_id?: string | undefined
   /** The import that created it. */
   readonly import_id?: string | undefined
+  /** See `UNDATED_BEFORE`. */
   readonly published: Date
+  readonly media?: readonly { readonly url: string; readonly type: 'image' | 'audio' | 'video' | 'file' }[]
+  readonly tags?: readonly string[]
 }
 
 interface CommentProperties {

@@ -4,6 +4,8 @@ import { insertOnce, type PostOptions } from './insert-once.ts'
 import type { List, Reader } from './reader.ts'
 
 const ENTRIES_PER_PAGE = 20
+/** An entry that was published before this time (in milliseconds since 1970) has no known date. */
+export const UNDATED_BEFORE: number = 365 * 24 * 60 * 60 * 1_000
 /** Largest number of other entries with the same link below an entry. */
 const MAX_SHARES = 12
 

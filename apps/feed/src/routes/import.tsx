@@ -33,13 +33,14 @@ export function registerImportRoutes(app: FastifyInstance, { site, pages }: Rout
   app.post('/import', { config: { action: 'import' } }, async (request, reply) => {
     const page = await pages.open(request)
     const viewer = signedIn(page.ctx.viewer)
-    const { files } = pages.form(request)
+    const { files, fields } = pages.form(request)
+    const address = files.length === 1 ? fields['address'] : undefined
     if (files.length === 0) {
       const form = { values: {}, errors: { files: 'Choose at least one file.' } }
       return sendPage(reply, page, { form }, 422)
     }
     const results: ImportResult[] = []
-    for (const file of files) results.push(await importFile(site, file, viewer.id))
+    for (const file of files) results.push(await importFile(site, { ...file, address }, viewer.id))
     return pages.redirectWithNotice(request, reply, DONE, noticeOfImport(results))
   })
 

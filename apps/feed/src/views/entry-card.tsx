@@ -1,5 +1,8 @@
 import type { JSX } from 'preact'
+import { fileName } from '../import/media.ts'
+import { tidyLine } from '../import/plain-text.ts'
 import { hostOf } from '../import/web-link.ts'
+import type { Entry } from '../model/entities.ts'
 import type { Card, PublishedEntry } from '../model/cards.ts'
 import { Avatar, hueOf } from './avatar.tsx'
 import { CommentItem } from './comment-item.tsx'
@@ -45,6 +48,7 @@ export function EntryCard({ ctx, card }: { readonly ctx: PageContext; readonly c
             {entry.body}
           </p>
         )}
+        <EntryExtras entry={entry} />
         <div class="answers">
           <LikesLine likes={likes} liked={card.liked} viewer={ctx.viewer} />
           {comments.items.length === 0 ? null : (
@@ -109,6 +113,32 @@ export function EntryHead({
       <a class="when" href={`/entries/${entry.id}`}>
         <TimeAgo time={entry.published} now={ctx.now} />
       </a>
+    </p>
+  )
+}
+
+const MEDIA_NAMES = { image: 'Picture', audio: 'Audio', video: 'Video', file: 'File' }
+
+/** The files and tags that a feed has for an entry. */
+export function EntryExtras({
+  entry: { media = [], tags = [], link },
+}: {
+  readonly entry: Pick<Entry, 'media' | 'tags' | 'link'>
+}): JSX.Element | null {
+  const files = media.filter(({ url }) => url !== link)
+  if (files.length === 0 && tags.length === 0) return null
+  return (
+    <p class="extras">
+      {files.map(({ url, type }) => (
+        <a key={url} href={url} rel="ugc nofollow noopener">
+          {MEDIA_NAMES[type]}: <bdi>{tidyLine(fileName(url), 40)}</bdi>
+        </a>
+      ))}
+      {tags.map((tag) => (
+        <bdi key={tag} class="tag">
+          {tag}
+        </bdi>
+      ))}
     </p>
   )
 }

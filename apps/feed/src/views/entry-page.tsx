@@ -3,7 +3,7 @@ import type { CommentBy, LikedEntry, PublishedEntry } from '../model/cards.ts'
 import type { Excerpt } from '../model/reader.ts'
 import { CommentItem } from './comment-item.tsx'
 import { DeleteForm } from './delete-form.tsx'
-import { EntryAvatar, EntryHead, EntryTitle } from './entry-card.tsx'
+import { EntryAvatar, EntryHead, EntryTitle, EntryExtras } from './entry-card.tsx'
 import { Field, FormErrors, Once, Token, type FormState } from './form-parts.tsx'
 import { Layout } from './layout.tsx'
 import { LikeButton } from './like-button.tsx'
@@ -46,6 +46,7 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
               {entry.body}
             </p>
           )}
+          <EntryExtras entry={entry} />
           <div class="actions">
             <LikeButton ctx={ctx} entry={entry} liked={card.liked} back={ctx.path} />
             {ctx.viewer !== undefined && entry.user_id === ctx.viewer.id ? (

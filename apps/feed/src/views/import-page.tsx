@@ -82,6 +82,14 @@ function ImportForm({ ctx, form }: { readonly ctx: PageContext; readonly form: F
           aria-describedby={error === undefined ? 'f-files-hint' : 'f-files-hint f-files-error'}
         />
       </div>
+      <div class="field">
+        <label for="f-address">Address of the feed</label>
+        <p class="hint" id="f-address-hint">
+          Only for a single file whose links are relative, such as <code>/2026/one/</code>. Nothing is
+          fetched.
+        </p>
+        <input id="f-address" name="address" type="url" maxLength={2000} aria-describedby="f-address-hint" />
+      </div>
       <button type="submit">Import</button>
     </form>
   )

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { UNDATED_BEFORE } from '../model/entries.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -8,8 +9,9 @@ const DATE = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', t
 const DATE_AND_YEAR = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
 const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
 
-/** A time in words, with the exact time for machines and as a tooltip. */
+/** A time in words, with the exact time for machines and as a tooltip. Entries of feeds without dates have none. */
 export function TimeAgo({ time, now }: { readonly time: Date; readonly now: Date }): JSX.Element {
+  if (time.getTime() < UNDATED_BEFORE) return <>undated</>
   return (
     <time dateTime={time.toISOString()} title={`${EXACT.format(time)} UTC`}>
       {timeAgo(time, now)}
