@@ -417,6 +417,7 @@ test('status --json has the documented shape', async () => {
     replicas: [],
     consumers: [],
     moves: [],
+    near: [],
     failures: [],
     findings: [unfollowed, unfollowed],
   })

@@ -21,6 +21,13 @@ export {
   type KindOptions,
   type PageOf,
 } from './define-kind.ts'
+export {
+  countNear,
+  type CountNearOptions,
+  type IndexPlaces,
+  type KindPlaces,
+  type NearCounts,
+} from './count-near.ts'
 export { indexesOf } from './indexes-of.ts'
 export type { Failure } from './fate.ts'
 export type { Reference } from './reference.ts'

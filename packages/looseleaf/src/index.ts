@@ -147,6 +147,7 @@ export {
   type Tally,
 } from '@looseleaf/cleaner'
 export {
+  countNear,
   defineKind,
   indexesOf,
   typed,
@@ -166,7 +167,10 @@ export {
   type Item,
   type ItemChange,
   type ItemOf,
+  type IndexPlaces,
   type Kind,
+  type KindPlaces,
+  type NearCounts,
   type Edited,
   type CheckedWhere,
   type CheckedWheres,

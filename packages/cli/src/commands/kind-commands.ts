@@ -1,9 +1,9 @@
-import { LooseleafError } from '@looseleaf/core'
 import { counted, grouped } from '@looseleaf/core/internal'
-import { upgradeKinds, type AnyKind, type UpgradeResult } from '@looseleaf/kinds'
+import { upgradeKinds, type UpgradeResult } from '@looseleaf/kinds'
+import { kindsNamed } from '../config/kinds-named.ts'
 import { defineCommand, defineGroup, type AddCommand } from '../running/define-command.ts'
+import { addNearCommands } from './near-commands.ts'
 import { exitCodes } from '../running/exit-codes.ts'
-import type { Settings } from '../running/invocation.ts'
 
 const DETAILS = `Reads the whole store and rewrites entities of the config’s kinds that are
 stored in an older shape, without a default of their schema, or under a former
@@ -22,7 +22,12 @@ JSON:
     "failed": [{ "id", "message" }] }`
 
 export const addKindCommands: AddCommand = (program) => {
-  const group = defineGroup(program, 'kind', 'Upgrade entities in an old shape')
+  const group = defineGroup(
+    program,
+    'kind',
+    'Upgrade entities in an old shape, and count those near their property',
+  )
+  addNearCommands(group)
   defineCommand(group, {
     usage: 'upgrade [names...]',
     summary: 'Rewrite entities with an old shape, a former name or a missing default',
@@ -65,24 +70,4 @@ export const addKindCommands: AddCommand = (program) => {
         return complete ? exitCodes.ok : exitCodes.found
       },
     )
-}
-
-/** Returns the config's kinds with these names, or all without names. Throws `BAD_OPTION`. */
-function kindsNamed({ kinds, file }: Settings, names: readonly string[]): readonly AnyKind[] {
-  const known = kinds.map(({ name }) => name)
-  const where = file ?? 'A looseleaf.config.ts'
-  if (kinds.length === 0) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `${where} has no kinds; it needs \`kinds: [ … ]\` with results of defineKind(…).`,
-    )
-  }
-  const unknown = names.find((name) => !known.includes(name))
-  if (unknown !== undefined) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `${where} has no kind ${JSON.stringify(unknown)}; it has ${known.join(', ')}.`,
-    )
-  }
-  return names.length === 0 ? kinds : kinds.filter(({ name }) => names.includes(name))
 }

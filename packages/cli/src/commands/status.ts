@@ -5,10 +5,11 @@ import { platformTime } from '@looseleaf/core/internal'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from '../running/exit-codes.ts'
 import { findingsJson, findingsText, gradeText } from '../health/findings-text.ts'
-import { readFacts, readMore, readReport } from '../health/read-facts.ts'
+import { readFacts, readMore, readReport, undefinedOnStoreError } from '../health/read-facts.ts'
 import { findingsOf, gradeOf } from '../health/rules.ts'
 import { indexAdvice } from '../indexes/index-advice.ts'
 import { generationsOf } from '../indexes/index-generations.ts'
+import { readNearness } from '../near/near-record.ts'
 import type { Invocation } from '../running/invocation.ts'
 import { statusJson, statusText } from '../views/status-view.ts'
 
@@ -39,7 +40,8 @@ export const addStatus: AddCommand = (program) => {
     )
 }
 
-const DETAILS = `Counts every entity, which takes a while on a large store. A shard that cannot
+const DETAILS = `Counts every entity, which takes a while on a large store. The share of entities
+near the property of their kind is that of the last looseleaf kind check. A shard that cannot
 be read is shown with its error, which determines the exit code: 3 for a shard
 that does not answer.
 
@@ -83,6 +85,8 @@ JSON:
         "pending": { "rows", "more", "oldestAt" | null } | null }] } | null,
     "replicas": [{ "name", "primary", "behindMs" | null, "exclusionReason" | null }],
     "consumers": as in consumer list, "moves": as in shard status,
+    "near": [{ "kind", "near": path, "counts": { "entities", "atPlace",
+      "elsewhere", "withoutPlace", "checkedAt" } | null }],
     "failures": [{ "process", "at", "isOver", "periodMs", "calls",
       "failures": [{ "code", "shard" | null, "count", "lastAt", "message" }] }],
     "findings": [finding] }
@@ -96,18 +100,17 @@ async function show(invocation: Invocation): Promise<ExitCode | undefined> {
   const { output, signal } = invocation
   // The result includes the warnings.
   const store = await invocation.openStore({ warn: false })
-  const [status, { report, error }, more] = await Promise.all([
+  const { kinds, indexes } = await invocation.settings()
+  const [status, { report, error }, more, near] = await Promise.all([
     store.status({ signal }),
     readReport(invocation),
     readMore(invocation),
+    undefinedOnStoreError(readNearness(store, kinds, { signal })),
   ])
   const { policies } = status
   const findings = findingsOf({ now: platformTime.now(), report, error, policies, ...more })
-  const view = { status, report, ...more, findings }
-  const advice = indexAdvice(
-    generationsOf(await invocation.openStore()),
-    (await invocation.settings()).indexes,
-  )
+  const view = { status, report, ...more, near: near ?? [], findings }
+  const advice = indexAdvice(generationsOf(await invocation.openStore()), indexes)
   output.result(statusJson(view), () =>
     [statusText(output, view), ...advice.map((text) => `\n${text}`)].join('\n'),
   )

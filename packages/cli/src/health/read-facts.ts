@@ -108,7 +108,8 @@ export async function readBodies({ openStore, signal }: Invocation): Promise<Bod
   return undefinedOnStoreError(inspectBodies(context, { rows: BODIES, signal }))
 }
 
-async function undefinedOnStoreError<T>(reading: Promise<T>): Promise<T | undefined> {
+/** Returns undefined if the reading fails by the state of the store. */
+export async function undefinedOnStoreError<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading
   } catch (error) {

@@ -12,6 +12,8 @@ import { gradeOf } from '../health/rules.ts'
 import { indexName, indexTable, reportOf } from '../indexes/index-table.ts'
 import type { Output } from '../output/output.ts'
 import { policiesText } from './policies-text.ts'
+import type { KindNearness } from '../near/near-record.ts'
+import { nearJson, nearTable } from '../near/near-text.ts'
 import { timeText } from '../output/text.ts'
 import { sizeCells, sizeJson, SIZES_NOTE } from '../output/size-text.ts'
 
@@ -26,11 +28,13 @@ export interface StatusView {
   readonly failures: readonly FailureReport[]
   /** Empty if they could not be read. */
   readonly moves: readonly MoveReport[]
+  /** The last counts of the kinds with `near`; kinds that were never checked have none. */
+  readonly near: readonly KindNearness[]
   readonly findings: readonly Finding[]
 }
 
 export function statusJson(view: StatusView): unknown {
-  const { status, report, consumers, replicas, probes, failures, moves, findings } = view
+  const { status, report, consumers, replicas, probes, failures, moves, near, findings } = view
   return {
     grade: gradeOf(findings),
     storeId: status.storeId,
@@ -66,6 +70,7 @@ export function statusJson(view: StatusView): unknown {
     })),
     consumers: consumersJson(consumers),
     moves: moves.map(moveJson),
+    near: near.map(nearJson),
     failures: failures.map(({ failures: failuresOfProcess, ...note }) => ({
       ...note,
       failures: failuresOfProcess.map(({ shard = null, lastAt, ...failure }) => ({
@@ -111,7 +116,7 @@ function cleanerJson(report: CleanerReport): unknown {
 
 export function statusText(
   output: Output,
-  { status, report, consumers, replicas, probes, failures, moves, findings }: StatusView,
+  { status, report, consumers, replicas, probes, failures, moves, near, findings }: StatusView,
 ): string {
   const { colors } = output
   const number = (value: number | undefined): string => (value === undefined ? '?' : grouped(value))
@@ -151,6 +156,7 @@ export function statusText(
     ...(report === undefined ? [] : cleanerText(output, report)),
     ...(consumers.length === 0 ? [] : ['', consumersText(output, consumers) ?? '']),
     ...(moves.length === 0 ? [] : ['', ...moves.map(moveLine), 'See: looseleaf shard status']),
+    ...(near.length === 0 ? [] : ['', nearTable(output, near)]),
     ...failuresText(output, failures),
     ...(errors.length + warnings.length + findingLines.length === 0
       ? []

@@ -1,0 +1,139 @@
+import { parseId, type Bag, type CallOptions, type EntityId } from '@looseleaf/core'
+import { withCallbacks } from '@looseleaf/core/internal'
+import type { IndexDefinition } from '@looseleaf/index-engine'
+import {
+  bucketOfRow,
+  bucketsOf,
+  deriveRows,
+  placeOfNear,
+  type EngineContext,
+  type PlaceFunctions,
+} from '@looseleaf/index-engine/internal'
+import type { DataStore } from '@looseleaf/store'
+import type { AnyKind } from './define-kind.ts'
+import { indexesOf } from './indexes-of.ts'
+
+export interface CountNearOptions extends CallOptions {
+  /** Called after every 1,000 entities with the number of entities read. */
+  readonly onProgress?: ((scanned: number) => void) | undefined
+  /** Called with the id and the kind of each entity that is not at the place of its property. */
+  readonly onElsewhere?: ((id: EntityId, kind: string) => void) | undefined
+}
+
+/** Entities of a kind by their places. */
+export interface KindPlaces {
+  /** The path in the kind's option `near`; undefined without. */
+  readonly near: string | undefined
+  readonly entities: number
+  /** Entities in the bucket of their property. 0 without `near`. */
+  readonly atPlace: number
+  /** Entities in another bucket. Their rows in indexes sharded on the property are far. 0 without `near`. */
+  readonly elsewhere: number
+  /** Entities without the property, or with one of another type: no bucket is theirs. 0 without `near`. */
+  readonly withoutPlace: number
+  /** Rows of the kind's indexes, by the name of the index in the store. */
+  readonly indexes: Readonly<Record<string, IndexPlaces>>
+}
+
+/** Rows that the entities of a kind should have in an index. */
+export interface IndexPlaces {
+  readonly rows: number
+  /** Rows in the bucket of their entity. */
+  readonly near: number
+}
+
+export interface NearCounts {
+  /** Entities of the store that were read, of every kind. */
+  readonly scanned: number
+  /** By the name of the kind. */
+  readonly kinds: Readonly<Record<string, KindPlaces>>
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
+type Counted = Writable<Omit<KindPlaces, 'indexes'>> & {
+  readonly indexes: Record<string, Writable<IndexPlaces>>
+}
+
+const PROGRESS_EVERY = 1_000
+
+/**
+ * Counts the entities of these kinds that are where their option `near` says, and the index rows that are in the bucket of their entity. Reads
+ * the whole store and changes nothing. Counts stored entities, expired ones included, and leaves out those that cannot be decoded. An entity
+ * whose bucket moves meanwhile may be counted twice. Throws `BAD_OPTION` for two kinds with the same name.
+ */
+export async function countNear(
+  store: DataStore,
+  kinds: readonly AnyKind[],
+  options: CountNearOptions = {},
+): Promise<NearCounts> {
+  // Throws for two kinds with the same name.
+  indexesOf(...kinds)
+  return withCallbacks(options, (wrapped) => count(store, kinds, wrapped))
+}
+
+async function count(
+  store: DataStore,
+  kinds: readonly AnyKind[],
+  { signal, onProgress, onElsewhere }: CountNearOptions,
+): Promise<NearCounts> {
+  const places = placesOf(store.context)
+  const counted = new Map(kinds.map((kind) => [kind, emptyCounts(kind)]))
+  let scanned = 0
+  for await (const { id, ...bag } of store.scan({ signal, onDamaged: () => {} })) {
+    if (++scanned % PROGRESS_EVERY === 0) onProgress?.(scanned)
+    const kind = kinds.find(({ shape }) => shape.isOf(bag))
+    if (kind === undefined) continue
+    const bytes = parseId(id)
+    if (countEntity(kind, bag, bytes, places, counted.get(kind)!) === 'elsewhere')
+      onElsewhere?.(id, kind.name)
+  }
+  return { scanned, kinds: Object.fromEntries(kinds.map((kind) => [kind.name, counted.get(kind)!])) }
+}
+
+/** Returns the bucket of ids and keys, or the shard for a router without buckets. */
+function placesOf({ router }: EngineContext): PlaceFunctions<number> {
+  return bucketsOf(router) ?? { ofId: (id) => router.shardOfId(id), ofKey: (key) => router.shardOfKey(key) }
+}
+
+function emptyCounts({ near, indexes }: AnyKind): Counted {
+  return {
+    near: near?.path,
+    entities: 0,
+    atPlace: 0,
+    elsewhere: 0,
+    withoutPlace: 0,
+    indexes: Object.fromEntries(indexes.map(({ name }) => [name, { rows: 0, near: 0 }])),
+  }
+}
+
+function countEntity(
+  { near, indexes }: AnyKind,
+  bag: Bag,
+  id: Uint8Array,
+  places: PlaceFunctions<number>,
+  counts: Counted,
+): keyof KindPlaces | undefined {
+  const own = places.ofId(id)
+  counts.entities++
+  for (const index of indexes) countRows(index, bag, id, places, own, counts.indexes[index.name]!)
+  if (near === undefined) return undefined
+  const place = near.placeIfAny(bag)
+  const found =
+    place === undefined ? 'withoutPlace' : placeOfNear(place, places) === own ? 'atPlace' : 'elsewhere'
+  counts[found]++
+  return found
+}
+
+function countRows(
+  index: IndexDefinition,
+  bag: Bag,
+  id: Uint8Array,
+  places: PlaceFunctions<number>,
+  own: number,
+  counts: Writable<IndexPlaces>,
+): void {
+  for (const key of deriveRows(index, bag).keys) {
+    counts.rows++
+    if (bucketOfRow(index, places, key, id) === own) counts.near++
+  }
+}
