@@ -1,6 +1,6 @@
 import { counted, grouped } from '@looseleaf/core/internal'
 import { upgradeKinds, type UpgradeResult } from '@looseleaf/kinds'
-import { kindsNamed } from '../config/kinds-named.ts'
+import { kindsNamed } from './kinds-named.ts'
 import { defineCommand, defineGroup, type AddCommand } from '../running/define-command.ts'
 import { addNearCommands } from './near-commands.ts'
 import { exitCodes } from '../running/exit-codes.ts'

@@ -1,7 +1,7 @@
 import type { EntityId } from '@looseleaf/core'
 import { counted, grouped } from '@looseleaf/core/internal'
 import { countNear, type AnyKind, type KindPlaces, type NearCounts } from '@looseleaf/kinds'
-import { kindsNamed } from '../config/kinds-named.ts'
+import { kindsNamed } from './kinds-named.ts'
 import { saveNearCounts } from '../near/near-record.ts'
 import { countReferences, MAX_IDS, type References } from '../near/near-references.ts'
 import { nearShare } from '../near/near-text.ts'
