@@ -12,7 +12,8 @@ import { clientKinds } from './faults/circumstances.ts'
 const usage = `Usage: pnpm sim [--seeds 2000] [--from 1] [--processes n]   run that many seeds
        pnpm sim --seed 42                                  run one and print every step
 Both take --flaw and --faults, a list with commas, to break something on purpose or to let only some things go wrong,
---clients sets the work of the clients in every life; --with, a list too, sets the parts of every life.
+--life-of FLAW gives all lives the circumstances in which a flaw shows, without the flaw, --clients sets the work of the clients in
+every life; --with, a list too, sets the parts of every life.
   clients: ${clientKinds.join(', ')}
   with:   ${partNames.join(', ')}
   flaws:  ${flawNames.join(', ')}
@@ -27,6 +28,7 @@ const { values } = parseArgs({
     processes: { type: 'string', default: String(availableParallelism()) },
     seed: { type: 'string' },
     flaw: { type: 'string' },
+    'life-of': { type: 'string' },
     faults: { type: 'string' },
     clients: { type: 'string' },
     with: { type: 'string' },
@@ -38,12 +40,13 @@ const faults = values.faults?.split(',')
 const parts = values.with?.split(',')
 const options: SimulationOptions = {
   flaw: values.flaw as Flaw | undefined,
+  lifeOf: values['life-of'] as Flaw | undefined,
   faults: faults as FaultKind[] | undefined,
   clients: values.clients as SimulationOptions['clients'],
   parts: parts as Part[] | undefined,
 }
 const isKnown =
-  (values.flaw === undefined || flawNames.includes(values.flaw as Flaw)) &&
+  [values.flaw, values['life-of']].every((name) => name === undefined || flawNames.includes(name as Flaw)) &&
   (values.clients === undefined || clientKinds.some((kind) => kind === values.clients)) &&
   (parts ?? []).every((part) => partNames.includes(part as Part)) &&
   (faults ?? []).every((fault) => faultKinds.includes(fault as FaultKind))
@@ -80,6 +83,7 @@ async function runOne(seed: number): Promise<void> {
 function replay(seed: number): string {
   const given = [
     values.flaw === undefined ? '' : ` --flaw '${values.flaw}'`,
+    values['life-of'] === undefined ? '' : ` --life-of '${values['life-of']}'`,
     values.faults === undefined ? '' : ` --faults ${values.faults}`,
     values.clients === undefined ? '' : ` --clients ${values.clients}`,
     values.with === undefined ? '' : ` --with ${values.with}`,
@@ -117,8 +121,9 @@ async function runMany(): Promise<void> {
     parts: options.parts,
     ...totals,
   }
-  // Runs with a flaw, or with selected faults only, are not kept as results.
-  if (values.flaw === undefined && values.faults === undefined) saveSimulation(run)
+  // Runs with the life of a flaw, or with selected faults only, are not kept as results.
+  const isUsual = [values.flaw, values['life-of'], values.faults].every((value) => value === undefined)
+  if (isUsual) saveSimulation(run)
   console.log(run)
   process.exitCode = totals.violations.length === 0 ? 0 : 1
 }

@@ -87,7 +87,7 @@ function flawedEntities(shard: ReferenceShard, flaw: Flaw | undefined): EntityTa
 function flawedCopies(
   { entities, contents }: ReferenceShard,
   flaw: Flaw | undefined,
-): Pick<EntityTable, 'receive' | 'pageOfChanges' | 'pageOfChecksums' | 'checksums'> {
+): Pick<EntityTable, 'receive' | 'discard' | 'pageOfChanges' | 'pageOfChecksums' | 'checksums'> {
   const present = (epoch: number): number => contents()?.epoch ?? epoch
   const isBlind = flaw === 'checksums are always equal'
   const blind = <Row extends EntityChecksum | undefined>(row: Row): Row =>
@@ -104,6 +104,11 @@ function flawedCopies(
       const epoch = flaw === 'copies ignore the epoch' ? present(options.epoch) : options.epoch
       await entities.receive(copies, { ...options, epoch })
     },
+    discard: (ids, options) =>
+      entities.discard(
+        ids,
+        flaw === 'discards ignore the epoch' ? { ...options, epoch: present(options.epoch) } : options,
+      ),
     pageOfChanges: (range, limit, options) => entities.pageOfChanges(cut(range), limit, options),
     pageOfChecksums: async (range, limit, options) =>
       (await entities.pageOfChecksums(cut(range), limit, options)).map(blind),

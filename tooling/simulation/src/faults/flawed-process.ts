@@ -1,6 +1,6 @@
 import { drainPending, type CleanerStore } from '@looseleaf/cleaner/internal'
-import type { MoverStore } from '@looseleaf/mover'
-import type { Driver, Time } from '@looseleaf/core'
+import type { Driver, Shard, Time } from '@looseleaf/core'
+import { interceptShard } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { changed } from '@looseleaf-tooling/kit/changed-driver'
@@ -13,6 +13,8 @@ export function writersDriver(driver: Driver, flaw: Flaw | undefined): Driver {
     case 'keys are taken over without a flush':
     case 'changes without a flush':
       return withoutFlush(driver)
+    case 'targets begin before their source is on disk':
+      return withoutFlushOfCatalogs(driver)
     case 'keys are taken over without a fence':
       return withoutFences(driver)
     case 'connections to replicas are not counted':
@@ -55,49 +57,22 @@ export function cleanersContext(context: EngineContext, flaw: Flaw | undefined):
   }
 }
 
-/** Returns the store of a mover, with the flaw. */
-export function moversStore({ context }: MoverStore, flaw: Flaw | undefined): MoverStore {
-  const { driver, time } = context
-  switch (flaw) {
-    case 'movers do not wait for readers':
-      return { context: { ...context, time: impatientTime(time) } }
-    case 'index rows are not copied':
-      return {
-        context: { ...context, driver: changed(driver, { index: () => ({ upsert: async () => {} }) }) },
-      }
-    case 'claims are not copied':
-      return {
-        context: {
-          ...context,
-          driver: changed(driver, {
-            shard: (shard) => ({
-              claims: (spec) => ({ ...shard.claims(spec), take: async (rows) => rows }),
-            }),
-          }),
-        },
-      }
-    default:
-      return { context }
-  }
-}
-
-/** Returns a time whose long sleeps are short, and advance it by their length. */
-function impatientTime(time: Time): Time {
-  let ahead = 0
-  return {
-    now: () => time.now() + ahead,
-    async sleep(ms, signal) {
-      const slept = Math.min(ms, SHORT_SLEEP_MS)
-      await time.sleep(slept, signal)
-      ahead += ms - slept
-    },
-  }
-}
-
-const SHORT_SLEEP_MS = 20
-
-function withoutFlush(driver: Driver): Driver {
+export function withoutFlush(driver: Driver): Driver {
   return changed(driver, { shard: () => ({ flush: async () => {} }) })
+}
+
+/** Returns a driver that relies on catalogs as it has read them, whether or not they are on disk. */
+function withoutFlushOfCatalogs(driver: Driver): Driver {
+  const over = (shard: Shard): Shard => {
+    let last = ''
+    return interceptShard(shard, ({ operation }, run) => {
+      const isOfCatalog = last === 'load' && operation === 'flush'
+      last = operation
+      // The answer of a flush is empty.
+      return isOfCatalog ? (Promise.resolve() as ReturnType<typeof run>) : run()
+    })
+  }
+  return { ...driver, shards: driver.shards.map(over) }
 }
 
 /**

@@ -1,17 +1,7 @@
 import type { EntityId } from '@looseleaf/core'
-import { noFaults, type FaultKind } from './faults.ts'
-import type { Circumstances } from './circumstances.ts'
-
-export interface FlawInfo {
-  /** Kinds of faults that may happen; others would only hide the flaw. Default: all. */
-  readonly among?: readonly FaultKind[]
-  /** The only kind of fault that shows the flaw. */
-  readonly shownBy?: FaultKind
-  /** First seed to try, shortly before one that shows a rare flaw. */
-  readonly from?: number
-  /** Properties that a life needs to show the flaw. */
-  readonly life?: Partial<Circumstances>
-}
+import { noFaults } from './faults.ts'
+import type { FlawInfo } from './flaw-info.ts'
+import { flawsOfMoves } from './flaws-of-moves.ts'
 
 const entities = (count: number): readonly EntityId[] =>
   Array.from({ length: count }, (_, n) => `0b0f323c-2209-7c02-ac20-${String(n).padStart(12, '0')}`)
@@ -64,19 +54,6 @@ const cached = {
   cacheMs: 1000,
   clients: 'everything',
   ids: entities(2),
-} as const
-
-/** Buckets of a few entities move to and fro. */
-const rehomed = {
-  writeOrder: 'index-first',
-  onIndexFailure: 'fail',
-  deleteDelayMs: 0,
-  maxSkewMs: 0,
-  clients: 'everything',
-  movers: 1,
-  moves: 4,
-  mayJoin: false,
-  ids: Array.from({ length: 6 }, (_, n) => `${n}b0f323c-2209-7c02-ac20-03022d0d2d${n}1`),
 } as const
 
 /** Mistakes of a driver, a process or a database. The simulation must detect each of them. */
@@ -289,33 +266,7 @@ export const flaws = {
     among: ['cacheFails'],
     life: { ...cached, cacheMs: 300, faults: { ...noFaults, cacheFails: 0.1 } },
   },
-  /** A copy does not replace an earlier copy of its entity, or a leftover of an earlier move. */
-  'copies keep the row that is there': { life: rehomed },
-  /** A copy that arrives late replaces what the target has accepted since. */
-  'copies ignore the epoch': {
-    from: 30,
-    life: { ...rehomed, faults: { ...noFaults, duplicate: 0.2 } },
-  },
-  /** Copies of other bodies are taken for those of their entities. */
-  'checksums are always equal': { life: rehomed },
-  /** The copy under the seal ends at the floor, so it has no write since. */
-  'last copies have an end': { life: rehomed },
-  /** A change of a shard's own buckets replaces a change that came first. */
-  'catalogs change whatever they are': {
-    from: 40,
-    life: { ...rehomed, faults: { ...noFaults, pause: 0.02 } },
-  },
-  'pending rows are not copied': {
-    life: {
-      ...rehomed,
-      onIndexFailure: 'defer',
-      faults: { ...noFaults, errorBefore: 0.05, shardDown: 0.002 },
-    },
-  },
-  'index rows are not copied': { life: rehomed },
-  'claims are not copied': { life: { ...rehomed, clients: 'keys', names: 4 } },
-  /** A bucket leaves while processes rely on a look from before the announcement. */
-  'movers do not wait for readers': { from: 25, life: { ...rehomed, faults: noFaults } },
+  ...flawsOfMoves,
 } as const satisfies Record<string, FlawInfo>
 
 export type Flaw = keyof typeof flaws

@@ -48,8 +48,8 @@ export interface MoverOptions {
   readonly checker: Checker
   readonly task: MoverTask
   readonly outcomes: Record<MoveOutcome, number>
-  /** Called when the first buckets of a move are about to be handed over. */
-  onHandingOver(): void
+  /** Called when a move begins to copy, and when its first buckets are about to be handed over. */
+  onBusy(): void
   /** Adds a line to the log. */
   readonly note: (line: string) => void
 }
@@ -138,16 +138,16 @@ function ended({ outcomes, life, note }: MoverOptions, { id, state }: MoveReport
   if (state === 'done' || state === 'undone') outcomes[state]++
 }
 
-function tuned({ random, task, time, world, onHandingOver }: MoverOptions): Tuned<MoveOptions> {
+function tuned({ random, task, time, world, onBusy }: MoverOptions): Tuned<MoveOptions> {
   const interrupted = new AbortController()
   if (random.chance(0.1))
     void time.sleep(random.below(random.pick(INTERRUPTED_AFTER_MS))).then(() => interrupted.abort())
   return {
     signal: interrupted.signal,
     onProgress({ step }) {
-      if (step !== 'sealing') return void world.handingOver.delete(task)
-      if (!world.handingOver.has(task)) onHandingOver()
-      world.handingOver.add(task)
+      if (step !== 'copying' && step !== 'sealing') return void world.movingBy.delete(task)
+      if (world.movingBy.get(task) !== step) onBusy()
+      world.movingBy.set(task, step)
     },
     leaseMs: random.pick(LEASES_MS),
     checkpointMs: random.pick([0, 0, 1_000]),
@@ -164,7 +164,7 @@ async function attempt<T>(
   call: () => Promise<T>,
 ): Promise<T | undefined> {
   try {
-    return await call().finally(() => world.handingOver.delete(task))
+    return await call().finally(() => world.movingBy.delete(task))
   } catch (error) {
     if (!isLooseleafError(error) || !life.alive) throw error
     checker.check(

@@ -6,7 +6,8 @@ import type { Random } from '@looseleaf-tooling/kit/random'
 import { runAdministrator } from './administrator.ts'
 import { runClient, type ReplicaClient } from './client.ts'
 import { runMover, type MoveOutcome, type MoverTask } from './mover.ts'
-import { clientsStore, keepDraining, moversStore, onlyDrains } from '../faults/flawed-process.ts'
+import { moversStore } from '../faults/flawed-mover.ts'
+import { clientsStore, keepDraining, onlyDrains } from '../faults/flawed-process.ts'
 import type { Flaw } from '../faults/flaws.ts'
 import type { Follower } from '../history/follower.ts'
 import type { Checker } from '../checks.ts'
@@ -19,6 +20,7 @@ import type { Opened, World } from '../world/world.ts'
 export interface Processes {
   startAll(): void
   lives(): readonly Life[]
+  isMover(life: Life): boolean
   cleaners(): readonly (Cleaner | undefined)[]
   crash(life: Life): void
   /** Returns the number of processes whose clients are still working. */
@@ -116,7 +118,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
       checker: options.checker,
       task,
       outcomes: options.moves,
-      onHandingOver: () => {
+      onBusy: () => {
         for (const end of resting) end()
       },
       note: (line) => scheduler.note(line),
@@ -153,10 +155,10 @@ export function createProcesses(options: ProcessesOptions): Processes {
     if (world.replicasEach + world.movers > 0) await store.close()
   }
 
-  /** Lets a client wait now and then: until its time is over, or until buckets are handed over. */
+  /** Lets a client wait now and then: until its time is over, or until buckets are copied or handed over. */
   async function rest(life: Life): Promise<void> {
     const { cacheMs, movers, replicasEach } = world
-    if (movers + cacheMs + replicasEach === 0 || world.isHandingOver() || random.chance(0.5)) return
+    if (movers + cacheMs + replicasEach === 0 || world.movingBy.size > 0 || random.chance(0.5)) return
     const ms = random.below(movers > 0 ? random.pick(RESTS_DURING_MOVES_MS) : MAX_REST_MS)
     const { promise, resolve } = Promise.withResolvers<void>()
     const end = (): void => {
@@ -213,13 +215,14 @@ export function createProcesses(options: ProcessesOptions): Processes {
       for (let n = 0; n < PROCESSES + world.movers; n++) start(n)
     },
     lives: () => processes.map(({ life }) => life),
+    isMover: (life) => processes.findIndex((each) => each.life === life) >= PROCESSES,
     cleaners: () => cleaners,
     crash(life) {
       const number = processes.findIndex((each) => each.life === life)
       life.alive = false
       busy.delete(life)
       processes[number]?.die()
-      world.handingOver.delete(tasks[number] ?? life)
+      world.movingBy.delete(tasks[number] ?? life)
       start(number)
     },
     busy: () => busy.size,

@@ -20,7 +20,7 @@ const SEEDS_PER_JOB = 5
 
 /** Runs many seeds on several cores and adds up the results. Rejects if a process dies. */
 export async function runSeeds(options: RunOptions): Promise<SimulationTotals> {
-  const { from, seeds, flaw, faults, clients, parts } = options
+  const { from, seeds, flaw, lifeOf, faults, clients, parts } = options
   const totals = noTotals()
   const end = from + seeds
   let next = from
@@ -30,7 +30,7 @@ export async function runSeeds(options: RunOptions): Promise<SimulationTotals> {
     const job: Job = {
       from: next,
       seeds: Math.min(SEEDS_PER_JOB, end - next),
-      options: { flaw, faults, clients, parts },
+      options: { flaw, lifeOf, faults, clients, parts },
     }
     next += job.seeds
     return job

@@ -21,6 +21,8 @@ import { createWorld, type World } from '../world/world.ts'
 
 export interface SimulationOptions {
   readonly flaw?: Flaw | undefined
+  /** Gives the lives the circumstances of this flaw, without its mistake. */
+  readonly lifeOf?: Flaw | undefined
   /** Faults that may happen. Default: all, or those that the flaw needs. */
   readonly faults?: readonly FaultKind[] | undefined
   /** Work of the clients in every life. Default: each seed chooses. */
@@ -94,13 +96,17 @@ export class Simulation {
   readonly #checker = createChecker()
   readonly #moves = { ...noOutcomes }
 
-  constructor(seed: number, random: Random, { flaw, faults, clients, parts }: SimulationOptions) {
+  constructor(
+    seed: number,
+    random: Random,
+    { flaw, lifeOf = flaw, faults, clients, parts }: SimulationOptions,
+  ) {
     this.#seed = seed
     this.#random = random
     this.#scheduler = createScheduler(random, (statement) => this.#observe(statement))
-    const info = flaw && flawInfo(flaw)
+    const info = lifeOf && flawInfo(lifeOf)
     const allowed = faults ?? info?.among ?? faultKinds
-    const own = new Set(parts ?? partsOf(seed, flaw))
+    const own = new Set(parts ?? partsOf(seed, lifeOf))
     const chosen = { ...chooseCircumstances(random, allowed, own, clients), ...info?.life }
     const circumstances = { ...chosen, faults: onlyFaults(chosen.faults, allowed) }
     this.#world = createWorld(circumstances, this.#scheduler, random, flaw)
@@ -114,7 +120,7 @@ export class Simulation {
       mayFailOver: this.#world.faults.failover > 0,
     })
     const committed = createCommittedRows(owners, codec)
-    this.#follower = isFollowed(seed, flaw)
+    this.#follower = isFollowed(seed, lifeOf)
       ? createFollower({ owners, checker: this.#checker, pollMs: this.#world.movers > 0 ? 500 : 60 })
       : undefined
     this.#beneath = {
@@ -148,6 +154,7 @@ export class Simulation {
     this.#weather = createWeather({
       ...shared,
       lives: () => this.#processes.lives(),
+      isMover: (life) => this.#processes.isMover(life),
       crash: (life) => this.#processes.crash(life),
       failedOver: () => this.#failedOver(),
       serverCrashed: () => this.#serverCrashed(),
@@ -233,7 +240,9 @@ export class Simulation {
     return moved && !this.#isBroken
   }
 
-  #observe({ shard, writes }: Statement): void {
+  #observe(statement: Statement): void {
+    this.#weather.arrived(statement)
+    const { shard, writes } = statement
     if (!writes) return
     this.#changed = true
     this.#world.owners.observe()

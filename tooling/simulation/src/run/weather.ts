@@ -1,11 +1,13 @@
 import type { Random } from '@looseleaf-tooling/kit/random'
 import type { FaultKind } from '../faults/faults.ts'
 import { wake, type Life } from '../steps/life.ts'
-import type { Scheduler } from '../steps/scheduler.ts'
+import type { Scheduler, Statement } from '../steps/scheduler.ts'
 import type { World } from '../world/world.ts'
 
 /** Faults of the world as a whole. */
 export interface Weather {
+  /** Call when a statement has arrived at its shard. */
+  arrived(statement: Statement): void
   /** Call before every step. */
   pass(): void
   /** Wakes frozen processes and lets disks continue. Returns false if there was nothing to do. */
@@ -18,6 +20,8 @@ export interface WeatherOptions {
   readonly random: Random
   /** Returns the current processes. */
   lives(): readonly Life[]
+  /** Tells whether a process is a mover. */
+  isMover(life: Life): boolean
   crash(life: Life): void
   /** Called after a shard has failed over. */
   failedOver(): void
@@ -45,6 +49,10 @@ const LEAPS = [0, 0, 60, 300, 1500, 4000, 61_000]
 
 /** The factor by which faults are more frequent while buckets are handed over, which takes few steps. */
 const WHILE_HANDING_OVER = 6
+/** The factor by which a disk hangs more often right after a statement of a mover. */
+const HANGS_BEHIND_MOVERS = 10
+/** The factor by which a crash is more frequent where a mover has seen changes that are not on disk. */
+const CRASHES_BEHIND_MOVERS = 5
 
 interface Pause {
   readonly life: Life
@@ -59,9 +67,13 @@ export function createWeather(options: WeatherOptions): Weather {
   const shards = world.driver.shards.length
   const length = world.movers > 0 ? 'duringMoves' : 'usual'
   let pauses: Pause[] = []
+  /** Shard at which a statement of a mover has just arrived. */
+  let visited: number | undefined
+  /** Shards at which statements of movers have arrived while the disk hung. Movers may rely on changes that a crash undoes. */
+  const reliedOn = new Set<number>()
 
-  const strikes = (kind: FaultKind): boolean =>
-    random.chance(world.faults[kind] * (world.isHandingOver() ? WHILE_HANDING_OVER : 1))
+  const strikes = (kind: FaultKind, factor = 1): boolean =>
+    random.chance(world.faults[kind] * factor * (world.isHandingOver() ? WHILE_HANDING_OVER : 1))
 
   function moveShards(): void {
     if (strikes('shardDown')) {
@@ -89,14 +101,22 @@ export function createWeather(options: WeatherOptions): Weather {
 
   function moveDisks(): void {
     for (const [shard, disk] of world.disks.entries()) {
-      if (!disk.hangs) continue
+      if (!disk.hangs) {
+        reliedOn.delete(shard)
+        continue
+      }
       if (random.chance(random.pick(DISK_GOES_ON))) {
         scheduler.note(`-- the disk of shard ${shard} goes on`)
         disk.goOn()
       } else if (random.chance(DISK_ADVANCES)) disk.advance()
     }
-    if (!strikes('diskHangs')) return
-    const shard = random.below(shards)
+    const at = visited
+    visited = undefined
+    if (at !== undefined && strikes('diskHangs', HANGS_BEHIND_MOVERS)) hang(at)
+    else if (strikes('diskHangs')) hang(random.below(shards))
+  }
+
+  function hang(shard: number): void {
     if (world.disks[shard]?.hangs !== false) return
     world.happened.diskHangs++
     scheduler.note(`-- the disk of shard ${shard} hangs`)
@@ -104,10 +124,16 @@ export function createWeather(options: WeatherOptions): Weather {
   }
 
   function crashServer(): void {
-    if (world.happened.serverCrash >= MAX_SERVER_CRASHES[length] || !strikes('serverCrash')) return
+    if (world.happened.serverCrash >= MAX_SERVER_CRASHES[length]) return
     const hanging = world.disks.findIndex(({ hangs }) => hangs)
+    for (const shard of reliedOn) if (strikes('serverCrash', CRASHES_BEHIND_MOVERS)) return crashOne(shard)
     // A crash undoes more while a disk hangs.
-    const shard = hanging !== -1 && random.chance(0.8) ? hanging : random.below(shards)
+    if (strikes('serverCrash'))
+      crashOne(hanging !== -1 && random.chance(0.8) ? hanging : random.below(shards))
+  }
+
+  function crashOne(shard: number): void {
+    reliedOn.delete(shard)
     const gone = world.disks[shard]?.crash() ?? 0
     world.happened.serverCrash++
     scheduler.note(`-- the server of shard ${shard} crashes and has lost its last ${gone} changes`)
@@ -159,6 +185,11 @@ export function createWeather(options: WeatherOptions): Weather {
   }
 
   return {
+    arrived({ shard, life }) {
+      if (life === undefined || !options.isMover(life) || shard >= shards) return
+      visited = shard
+      if (world.disks[shard]!.hangs) reliedOn.add(shard)
+    },
     pass() {
       moveShards()
       failOver()

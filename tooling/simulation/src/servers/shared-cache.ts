@@ -3,6 +3,7 @@ import type { SharedCacheAnswer } from '@looseleaf/core/internal'
 import type { FaultKind } from '../faults/faults.ts'
 import type { Flaw } from '../faults/flaws.ts'
 import { reach, type Life } from '../steps/life.ts'
+import { BELATED_STEPS } from '../steps/scheduler.ts'
 import type { Network } from './simulated-driver.ts'
 
 /** The one cache of all processes. */
@@ -85,7 +86,7 @@ export function createSimulatedCache(options: SimulatedCacheOptions): SimulatedC
     }
     const common = { shard: ADDRESS, writes: false } as const
     const later = (how: string, arrive: () => void): void =>
-      scheduler.add({ ...common, label: `${how}: ${say}`, belated: true, arrive })
+      scheduler.add({ ...common, label: `${how}: ${say}`, belated: BELATED_STEPS, arrive })
 
     scheduler.add({
       ...common,

@@ -39,6 +39,7 @@ async function begin(seed: number): Promise<void> {
     scheduler,
     random,
     faults: () => faults,
+    belatedSteps: () => 0,
     count: (kind: FaultKind) => void counted.push(kind),
     down: new Set<number>(),
     disks: [disk],

@@ -6,13 +6,15 @@ import type { FaultKind, Faults } from '../faults/faults.ts'
 import { UNCHANGED, unchangedTakes } from '../faults/flawed-driver.ts'
 import { reach, type Life } from '../steps/life.ts'
 import type { ReplicaServer } from './replicas.ts'
-import type { Scheduler } from '../steps/scheduler.ts'
+import { BELATED_STEPS, type Scheduler } from '../steps/scheduler.ts'
 
 export interface Network {
   readonly scheduler: Scheduler
   readonly random: Random
   /** Returns the current faults. */
   faults(): Faults
+  /** Returns the greatest delay of a statement whose sender no longer waits, in steps. */
+  belatedSteps(): number
   /** Called for every fault. */
   count(kind: FaultKind): void
   /** Numbers of the shards that refuse all statements now. */
@@ -114,7 +116,7 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
         label: `${how}: ${say}`,
         shard,
         writes: isWrite,
-        belated: true,
+        belated: network.belatedSteps(),
         arrive: () => begin(() => void runAndChange().catch(() => undefined)),
       })
 
@@ -125,7 +127,7 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
         scheduler.note(`  ${say}: given up`)
         fail(lost(isWrite, label, name))
       }
-      scheduler.add({ label: `deadline: ${say}`, shard, writes: false, belated: true, arrive })
+      scheduler.add({ label: `deadline: ${say}`, shard, writes: false, belated: BELATED_STEPS, arrive })
     }
 
     function answer(value: T): void {

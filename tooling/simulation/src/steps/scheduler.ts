@@ -12,8 +12,8 @@ export interface Statement {
   readonly life?: Life
   /** True if the statement may change the shard. */
   readonly writes: boolean
-  /** True if the statement was sent long ago and its sender no longer waits. */
-  readonly belated?: boolean
+  /** Greatest delay in steps of a statement that was sent long ago, and whose sender no longer waits. */
+  readonly belated?: number
   arrive(): void
   /** Called if its connection breaks before it arrives. */
   cut?(): void
@@ -59,8 +59,8 @@ export interface Scheduler {
 /** Share of slow statements, and their greatest delay in steps. */
 const SLOW = 0.1
 const SLOW_STEPS = 200
-/** Greatest delay in steps of a statement whose sender no longer waits. */
-const BELATED_STEPS = 300
+/** Greatest delay in steps of most statements whose sender no longer waits. */
+export const BELATED_STEPS = 300
 
 const GATHERING_TURNS = 5
 
@@ -114,8 +114,8 @@ export function createScheduler(random: Random, afterEach: (statement: Statement
    * Most statements arrive soon, in any order. A few are delayed so long that whole other writes happen
    * first.
    */
-  function delay({ belated = false }: Statement): number {
-    if (belated) return random.below(BELATED_STEPS)
+  function delay({ belated }: Statement): number {
+    if (belated !== undefined) return random.below(belated)
     return random.chance(SLOW) ? random.below(SLOW_STEPS) : 0
   }
 

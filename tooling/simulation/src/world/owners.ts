@@ -17,7 +17,7 @@ export interface Owners {
   current(id: Uint8Array): ReferenceRow | undefined
   /** Returns all rows at the owners of their entities. */
   rows(): readonly ReferenceRow[]
-  /** Describes buckets of entities that several shards own. */
+  /** Describes buckets that several shards own. */
   doubled(): readonly string[]
   /** Call after each change of the databases. */
   observe(): void
@@ -32,6 +32,7 @@ export function createOwners(driver: ReferenceDriver, router: Router, founders: 
   const last = new Map<number, number>()
   /** Buckets of all entities. */
   const buckets = new Set<number>()
+  let compared: { known: readonly (ShardCatalog | undefined)[]; doubled: readonly string[] } | undefined
   let placed: { known: readonly ShardCatalog[]; placement: Placement } | undefined
 
   function bucketOf(id: Uint8Array): number {
@@ -67,6 +68,11 @@ export function createOwners(driver: ReferenceDriver, router: Router, founders: 
     return owner
   }
 
+  function doubledOf(bucket: number): readonly string[] {
+    const owners = ownersOf(bucket)
+    return owners.length > 1 ? [`bucket ${bucket} is owned by shards ${owners.join(' and ')}`] : []
+  }
+
   const hasMoves = (): boolean => shards.some((shard) => shard.contents()?.serves !== undefined)
 
   function catalogs(): readonly ShardCatalog[] {
@@ -99,10 +105,10 @@ export function createOwners(driver: ReferenceDriver, router: Router, founders: 
     },
     doubled() {
       if (!hasMoves()) return []
-      return [...buckets].flatMap((bucket) => {
-        const owners = ownersOf(bucket)
-        return owners.length > 1 ? [`bucket ${bucket} is owned by shards ${owners.join(' and ')}`] : []
-      })
+      const known = shards.map((shard) => shard.contents())
+      if (compared?.known.every((catalog, i) => catalog === known[i]) !== true)
+        compared = { known, doubled: router.buckets!.shards.flatMap((_, bucket) => doubledOf(bucket)) }
+      return compared.doubled
     },
     observe() {
       for (const bucket of buckets) ownerOf(bucket)

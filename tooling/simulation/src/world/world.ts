@@ -16,13 +16,16 @@ import { createOwners, type Owners } from './owners.ts'
 import { smallRouter } from './small-router.ts'
 import type { Life } from '../steps/life.ts'
 import { createReplicas, type Replicas } from '../servers/replicas.ts'
-import type { Scheduler } from '../steps/scheduler.ts'
+import { BELATED_STEPS, type Scheduler } from '../steps/scheduler.ts'
 import { createShardPast, type ShardPast } from '../servers/shard-past.ts'
 import { createSimulatedCache, type SimulatedCache } from '../servers/shared-cache.ts'
 import { simulatedDriver, type Network } from '../servers/simulated-driver.ts'
 
 /** Shards of the store at its beginning. */
 export const SHARDS = 2
+
+/** Steps that a move takes, and more. */
+const BELATED_DURING_MOVES = 3_000
 
 /** The databases, and the network between them and the processes. */
 export interface World extends Circumstances {
@@ -42,9 +45,9 @@ export interface World extends Circumstances {
   readonly down: Set<number>
   /** How often each kind of fault happened. */
   readonly happened: Record<FaultKind, number>
-  /** The movers that are handing buckets over. */
-  readonly handingOver: Set<object>
-  /** Tells whether any mover is. */
+  /** Movers that are at a step in which calls of clients matter most. */
+  readonly movingBy: Map<object, 'copying' | 'sealing'>
+  /** Tells whether any mover is handing buckets over. */
   isHandingOver(): boolean
   /** True in calm weather, in which no fault happens. */
   isCalm: boolean
@@ -93,8 +96,11 @@ export function createWorld(
   const replicas = createReplicas({ ...surroundings, shards: driver.shards, pasts, each, now, flaw })
   const cache =
     cacheMs === 0 ? undefined : createSimulatedCache({ ...surroundings, maxStalenessMs: cacheMs, flaw })
+  // During moves, some arrive when their bucket has moved on, or has come back.
+  const belatedSteps = (): number =>
+    circumstances.movers > 0 && random.chance(0.5) ? BELATED_DURING_MOVES : BELATED_STEPS
   const disks = driver.shards.map((shard) => createDisk(shard, random))
-  const network: Network = { ...surroundings, down, disks, replicas: replicas.servers }
+  const network: Network = { ...surroundings, belatedSteps, down, disks, replicas: replicas.servers }
   const world: World = {
     ...circumstances,
     driver,
@@ -107,8 +113,8 @@ export function createWorld(
     disks,
     down,
     happened,
-    handingOver: new Set(),
-    isHandingOver: () => world.handingOver.size > 0,
+    movingBy: new Map(),
+    isHandingOver: () => [...world.movingBy.values()].includes('sealing'),
     isCalm: true,
     async open(life, migrate = false) {
       const connected = simulatedDriver(flawed, life, network)
