@@ -17,12 +17,19 @@ const move: MoveReport = {
   rate: 0,
   timeLeftMs: undefined,
   seals: { groups: 0, p50: undefined, p99: undefined, worst: undefined },
+  waits: undefined,
   verified: undefined,
+  endedAt: undefined,
   forward: 'repair',
   back: 'undo',
+  commands: {
+    forward: 'looseleaf shard repair',
+    back: 'looseleaf shard undo 7',
+    isBackLater: false,
+  },
 }
 const held = { ...move, holder: { worker: 'host:7', since: new Date() }, heldUpBy: undefined }
-const over = { ...move, state: 'done', forward: undefined, back: 'move' } as const
+const over = { ...move, state: 'done', endedAt: new Date() } as const
 const shard: ListedShard = {
   number: 2,
   address: 'db3:3306/feed',
@@ -50,7 +57,14 @@ export function moveRuleCases(well: Facts): Readonly<Record<string, RuleCases>> 
         ],
         [withMove({ heldUpBy: 'Shard 2 does not answer.' }), 'stands still: Shard 2 does not answer.'],
         // A move that has handed buckets over goes forward only.
-        [withMove({ state: 'sealing', handedOver: 4, back: 'move' }), 'go on with: looseleaf shard repair'],
+        [
+          withMove({
+            state: 'sealing',
+            handedOver: 4,
+            commands: { ...move.commands, back: 'looseleaf shard move', isBackLater: true },
+          }),
+          'go on with: looseleaf shard repair',
+        ],
       ],
       well: [
         { ...well, moves: [held] },

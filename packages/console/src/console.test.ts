@@ -179,8 +179,16 @@ test('the page of shards shows a move with its counts, the reason why it waits, 
     `<dt>go back</dt><dd><code>looseleaf shard undo ${move!.id}</code>`,
   ])
     expect(page).toContain(text)
-  const late = movesSection([{ ...move!, back: 'move' }], [])
-  expect(late.text).toContain('go back, once it is over</dt><dd><code>looseleaf shard move --from 1 --to 0 ')
+  const over = movesSection(
+    [{ ...move!, state: 'done', endedAt: new Date(), waits: { calls: 3, longestMs: 40 } }],
+    [],
+  )
+  expect(over.text).toContain('<td>3, the longest for 40 ms</td>')
+  const late = movesSection(
+    [{ ...move!, commands: { ...move!.commands, back: 'looseleaf shard move', isBackLater: true } }],
+    [],
+  )
+  expect(late.text).toContain('go back, once it is over</dt><dd><code>looseleaf shard move<')
 })
 
 test('the page of shards lists the failing calls of all processes', async () => {

@@ -1,11 +1,18 @@
 /*
  * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
  */
-export { moveChecked, tunedMoveBuckets, tunedResumeMoves, tunedUndoMove, workOn } from './move-buckets.ts'
+export {
+  emptySources,
+  moveChecked,
+  tunedMoveBuckets,
+  tunedResumeMoves,
+  tunedUndoMove,
+  workOn,
+} from './move-buckets.ts'
 export { openMoves } from './open-moves.ts'
 export { moveTask } from './move-lease.ts'
 export { moveOptionKinds } from './move-options.ts'
-export { movesIn } from './move-report.ts'
+export { movesIn, listMovesOptionKinds } from './move-report.ts'
 export { planMoves, type PlanOptions } from './plan-moves.ts'
 export { sizesOn, totalOf, type BucketSize } from './plan/bucket-sizes.ts'
 export { drainShard, rebalanceShards, stopDraining } from './walk-plans.ts'

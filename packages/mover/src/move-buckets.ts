@@ -4,6 +4,7 @@ import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
   announceMove,
   checkStore,
+  consumersBehind,
   createThrottle,
   handedOver,
   type MoveWork,
@@ -26,7 +27,7 @@ import { undo, walkMove } from './walk-move.ts'
 /**
  * Moves buckets from one shard to another, while the store is in use: announces the move, copies and compares everything, hands the buckets
  * over in groups, each of which is sealed for the time of its last copy, and deletes them on the source. Returns the report of the move when
- * it is over, or when consumers have had changes to handle on the source for ten seconds (`emptying`).
+ * it is over, or when consumers have had changes to handle on the source for ten seconds (`emptying`); a cleaner deletes the rows later.
  *
  * The call may be interrupted at any point and repeated, in this process or another: the move stays announced, and `resumeMoves` or the same
  * call goes on with it. While another process works on it, the call waits. Throws `BAD_OPTION` for an impossible move; `CONFLICT` if a bucket
@@ -129,6 +130,27 @@ export async function tunedUndoMove(
   return withCallbacks(options, (taken) => workOn(context, found.move, taken, (job) => undo(job)))
 }
 
+/**
+ * Deletes what sources of moves still have, as soon as no consumer has to read it. Leaves moves alone that another process works on. Does
+ * nothing for moves whose consumers are behind, so it may be called again and again. Returns the reports of moves that are over now.
+ */
+export async function emptySources(
+  context: EngineContext,
+  options: Pick<Tuned<MoveOptions>, 'signal' | 'rowsPerSecond'>,
+): Promise<readonly MoveReport[]> {
+  const { signal } = options
+  const reports: MoveReport[] = []
+  for (const { move, phase } of await openMoves(context, { signal })) {
+    if (phase !== undefined || (await consumersBehind({ context, move, signal })).length > 0) continue
+    const lease = await claimed(context, move, options)
+    if (lease === undefined) continue
+    const work = workOf(context, move, options)
+    if (await underLease(work, lease, { ...options, consumersMs: 0 }, walkOpen))
+      reports.push(await readMove(context, move, { signal }))
+  }
+  return reports
+}
+
 async function walkOpen(job: MoveJob, found: OpenMove | undefined): Promise<void> {
   if (found !== undefined) await walkMove(job, found.phase)
 }
@@ -144,22 +166,13 @@ export async function workOn(
 ): Promise<MoveReport> {
   const { signal } = options
   const tuning = { ...TUNING, ...options }
-  const work: MoveWork = {
-    context,
-    move,
-    throttle: createThrottle(context.time, options.rowsPerSecond),
-    signal,
-  }
+  const work = workOf(context, move, options)
   let isWaiting = false
   let record: MoveRecord | undefined
 
   /** Returns the report once the move is over; undefined if another mover has it, or has taken it. */
   async function attempt(): Promise<MoveReport | undefined> {
-    const lease = await claimMove(context, move, {
-      leaseMs: options.leaseMs ?? 30_000,
-      checkpointMs: tuning.checkpointMs,
-      signal,
-    })
+    const lease = await claimed(context, move, options)
     if (lease === undefined) {
       if (!isWaiting) options.onWait?.(await readMove(context, move, { signal }))
       isWaiting = true
@@ -178,6 +191,19 @@ export async function workOn(
     const report = await withRetries(context, signal, attempt, () => progressOf(record))
     if (report !== undefined) return report
   }
+}
+
+function workOf(context: EngineContext, move: LayoutMove, options: Tuned<MoveOptions>): MoveWork {
+  const { signal, rowsPerSecond } = options
+  return { context, move, throttle: createThrottle(context.time, rowsPerSecond), signal }
+}
+
+function claimed(
+  context: EngineContext,
+  move: LayoutMove,
+  { leaseMs = 30_000, checkpointMs = TUNING.checkpointMs, signal }: Tuned<MoveOptions>,
+): Promise<MoveLease | undefined> {
+  return claimMove(context, move, { leaseMs, checkpointMs, signal })
 }
 
 /** Grows while a move gets on, and not with the few rows that each try copies again. */

@@ -1,5 +1,5 @@
 import { LooseleafError, type CallOptions } from '@looseleaf/core'
-import { elapsedBy, type TaskTable } from '@looseleaf/core/internal'
+import { elapsedBy, type LayoutMove, type TaskTable } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { processName, shardAt } from '@looseleaf/protocol/internal'
 import { freshRecord, recordFromText, recordToText, type MoveRecord } from './move-record.ts'
@@ -47,15 +47,16 @@ const LEASE_LOST = Symbol('lease lost')
 /** Claims the move on its target. Resolves with undefined while another process has it. */
 export async function claimMove(
   context: EngineContext,
-  { id, to }: { readonly id: number; readonly to: number },
+  move: LayoutMove,
   { leaseMs, checkpointMs, signal }: LeaseOptions,
 ): Promise<MoveLease | undefined> {
-  const tasks: TaskTable = shardAt(context, to).tasks
+  const { id } = move
+  const tasks: TaskTable = shardAt(context, move.to).tasks
   const task = moveTask(id)
   const owner = context.random.uuid()
   const state = await tasks.claim(task, owner, leaseMs, { signal })
   if (state === undefined) return undefined
-  const record = recordFromText(state.progress) ?? freshRecord()
+  const record = recordFromText(state.progress) ?? freshRecord(move)
   record.worker = processName
   record.since = Math.floor(context.time.now())
   record.waitsFor = ''

@@ -1,4 +1,11 @@
-import { countIn, parseObject, textIn, toObject, type UpdatedPlace } from '@looseleaf/core/internal'
+import {
+  countIn,
+  parseObject,
+  textIn,
+  toObject,
+  type LayoutMove,
+  type UpdatedPlace,
+} from '@looseleaf/core/internal'
 import { placeAt, processName } from '@looseleaf/protocol/internal'
 
 /**
@@ -20,6 +27,11 @@ export const moveSteps = [
   'undone',
 ] as const
 export type MoveStep = (typeof moveSteps)[number]
+
+/** Tells whether a move is over after this step. */
+export function isLastStep(step: MoveStep): boolean {
+  return step === 'done' || step === 'undone'
+}
 
 /** Exact counts of a move, over all processes that have worked on it. */
 export interface MoveCounts {
@@ -53,6 +65,10 @@ export interface SavedVerification {
 /** Saved progress of a move. It stands on the target, in the log of its copies, so it is never ahead of them. */
 export interface MoveRecord {
   step: MoveStep
+  /** Number of the source. */
+  readonly from: number
+  /** Ranges such as `77-96`. */
+  readonly buckets: string
   /** True once the target had no rows of these buckets but copies of this move. */
   cleared: boolean
   /** All entities of the source before this place are copied. */
@@ -69,15 +85,19 @@ export interface MoveRecord {
   rate: number
   /** Milliseconds since 1970 when the present mover began, by its clock. */
   since: number
+  /** Milliseconds since 1970 when the move was done or undone, by the clock of its mover; 0 before. */
+  endedAt: number
   /** Host and process id of the last mover. */
   worker: string
   /** Reason why the move waits, for people; empty if it does not. */
   waitsFor: string
 }
 
-export function freshRecord(): MoveRecord {
+export function freshRecord({ from, buckets }: Pick<LayoutMove, 'from' | 'buckets'>): MoveRecord {
   return {
     step: 'copying',
+    from,
+    buckets,
     cleared: false,
     place: placeAt(0),
     tables: [],
@@ -87,6 +107,7 @@ export function freshRecord(): MoveRecord {
     seals: [],
     rate: 0,
     since: 0,
+    endedAt: 0,
     worker: processName,
     waitsFor: '',
   }
@@ -106,6 +127,8 @@ export function recordFromText(text: string): MoveRecord | undefined {
   const { cleared, tables, seals, worker, waitsFor } = value
   return {
     step,
+    from: countIn(value, 'from'),
+    buckets: textIn(value, 'buckets'),
     cleared: cleared === true,
     place: { updated: countIn(place, 'updated'), addedId: countIn(place, 'addedId') },
     tables: Array.isArray(tables) ? tables.filter((name) => typeof name === 'string') : [],
@@ -123,6 +146,7 @@ export function recordFromText(text: string): MoveRecord | undefined {
     seals: Array.isArray(seals) ? seals.filter((time) => typeof time === 'number') : [],
     rate: countIn(value, 'rate'),
     since: countIn(value, 'since'),
+    endedAt: countIn(value, 'endedAt'),
     worker: typeof worker === 'string' ? worker : '',
     waitsFor: typeof waitsFor === 'string' ? waitsFor : '',
   }

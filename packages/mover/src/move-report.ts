@@ -1,11 +1,23 @@
 import type { CallOptions } from '@looseleaf/core'
-import { bucketsIn, optionKinds, type LayoutMove } from '@looseleaf/core/internal'
+import { bucketsIn, optionKinds, type LayoutMove, type OptionKinds } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { bucketsOfMove, checkStore, consumersBehind, loadOwn, shardAt } from '@looseleaf/protocol/internal'
+import {
+  bucketsOfMove,
+  checkStore,
+  consumersBehind,
+  loadOwn,
+  shardAt,
+  waitsFromText,
+  waitsTask,
+  type NotedWaits,
+} from '@looseleaf/protocol/internal'
+import { commandsOf, type MoveCommands } from './move-commands.ts'
+import { finishedMoves } from './finished-moves.ts'
 import { moveTask } from './move-lease.ts'
 import type { MoverStore } from './move-options.ts'
 import {
   freshRecord,
+  isLastStep,
   recordFromText,
   type MoveCounts,
   type MoveRecord,
@@ -41,8 +53,12 @@ export interface MoveReport {
   /** Estimated milliseconds until the copies are complete and compared. */
   readonly timeLeftMs: number | undefined
   readonly seals: SealTimes
+  /** Writes that waited for buckets of the move, in all processes; undefined if none did. Processes note them some seconds late. */
+  readonly waits: NotedWaits | undefined
   /** The comparison of all copies with the source; undefined until it is complete. */
   readonly verified: Verification | undefined
+  /** Time when the move was done or undone; undefined while it is not over. */
+  readonly endedAt: Date | undefined
   /** Method of `store.shards` that brings the move to its end: `repair`. Undefined once it is over. */
   readonly forward: 'repair' | undefined
   /**
@@ -50,6 +66,8 @@ export interface MoveReport {
    * once this move is over) after that. Undefined for a move that was undone.
    */
   readonly back: 'undo' | 'move' | undefined
+  /** The commands that do the same. */
+  readonly commands: MoveCommands
 }
 
 /** A complete comparison of copies with their entities. */
@@ -74,17 +92,37 @@ const NEXT: Readonly<Record<MoveStep, string | undefined>> = {
   undone: undefined,
 }
 
-/** Returns the moves of the store that are not over, in the order of their announcement. */
-export async function movesOf(store: MoverStore, options: CallOptions = {}): Promise<readonly MoveReport[]> {
-  checkStore('movesOf', store, options, { signal: optionKinds.signal })
+export interface ListMovesOptions extends CallOptions {
+  /** Adds the last ten moves that are over. Default: false. */
+  readonly finished?: boolean | undefined
+}
+
+export const listMovesOptionKinds: OptionKinds<ListMovesOptions> = {
+  signal: optionKinds.signal,
+  finished: optionKinds.flag,
+}
+
+/** Returns the moves of the store that are not over, or with `finished` the last ones that are over too, in the order of their announcement. */
+export async function movesOf(
+  store: MoverStore,
+  options: ListMovesOptions = {},
+): Promise<readonly MoveReport[]> {
+  checkStore('movesOf', store, options, listMovesOptionKinds)
   return movesIn(store.context, options)
 }
 
-export async function movesIn(context: EngineContext, options: CallOptions): Promise<readonly MoveReport[]> {
+export async function movesIn(
+  context: EngineContext,
+  { finished = false, signal }: ListMovesOptions,
+): Promise<readonly MoveReport[]> {
   const reports: MoveReport[] = []
-  for (const { move } of await openMoves(context, options))
-    reports.push(await readMove(context, move, options))
-  return reports
+  // The ones that are over first: a move that ends meanwhile is in both lists, and in none the other way round.
+  const ended = finished ? await finishedMoves(context, { signal }) : []
+  for (const { move } of await openMoves(context, { signal }))
+    reports.push(await readMove(context, move, { signal }))
+  const open = new Set(reports.map(({ id }) => id))
+  for (const move of ended) if (!open.has(move.id)) reports.push(await readMove(context, move, { signal }))
+  return reports.toSorted((a, b) => a.id - b.id)
 }
 
 /** Reads the report of a move, also of one that is over. */
@@ -94,15 +132,18 @@ export async function readMove(
   options: CallOptions,
 ): Promise<MoveReport> {
   const { id, from, to, buckets } = move
-  const [task, source] = await Promise.all([
-    shardAt(context, to).tasks.load(moveTask(id), options),
-    loadOwn(context, from, options),
-  ])
-  const record = recordFromText(task?.progress ?? '') ?? freshRecord()
+  const { tasks } = shardAt(context, to)
+  const states = await tasks.loadAll([moveTask(id), waitsTask(id)], options)
+  const task = states.get(moveTask(id))
+  const record = recordFromText(task?.progress ?? '') ?? freshRecord(move)
   const isHeld = task?.owner !== undefined
-  const isOver = NEXT[record.step] === undefined
-  const handedOver = bucketsIn(bucketsOfMove(source.serves.away, id)).length
+  const isOver = isLastStep(record.step)
+  const handedOver = isOver
+    ? bucketsIn(record.step === 'done' ? buckets : '').length
+    : bucketsIn(bucketsOfMove((await loadOwn(context, from, options)).serves.away, id)).length
   const waits = isHeld || isOver ? record.waitsFor : await reasonToWait(context, move, record, options)
+  const forward = isOver ? undefined : 'repair'
+  const back = backOf(record, handedOver)
   return {
     id,
     from,
@@ -117,9 +158,12 @@ export async function readMove(
     counts: record.counts,
     ...amountOf(record),
     seals: sealTimesOf(record.seals),
+    waits: waitsFromText(states.get(waitsTask(id))?.progress ?? ''),
     verified: record.verified && { ...record.verified, at: new Date(record.verified.at) },
-    forward: isOver ? undefined : 'repair',
-    back: backOf(record, handedOver),
+    endedAt: isOver ? new Date(record.endedAt) : undefined,
+    forward,
+    back,
+    commands: commandsOf(move, forward, back),
   }
 }
 

@@ -27,20 +27,15 @@ export async function openMoves(context: EngineContext, options: CallOptions): P
       if (announced.every((move) => move.id !== id))
         open.push({ move: { id, from, to: shardNumber, buckets, phase: 'undoing' }, phase: 'undoing' })
     const records = (serves?.away ?? []).filter(({ move }) => announced.every(({ id }) => id !== move))
-    for (const id of new Set(records.map(({ move }) => move))) {
-      const ofOne = ofMove(records, id)
-      const { to } = ofOne[0]!
+    for (const [to, given] of Map.groupBy(records, (record) => record.to)) {
       if (catalogs[to] === undefined) continue
-      const task = await shardAt(context, to).tasks.load(moveTask(id), options)
-      if (recordFromText(task?.progress ?? '')?.step === 'done') continue
-      const move: LayoutMove = {
-        id,
-        from: shardNumber,
-        to,
-        buckets: bucketsOfMove(ofOne, id),
-        phase: 'target',
+      const ids = [...new Set(given.map(({ move }) => move))]
+      const states = await shardAt(context, to).tasks.loadAll(ids.map(moveTask), options)
+      for (const id of ids) {
+        if (recordFromText(states.get(moveTask(id))?.progress ?? '')?.step === 'done') continue
+        const buckets = bucketsOfMove(ofMove(given, id), id)
+        open.push({ move: { id, from: shardNumber, to, buckets, phase: 'target' }, phase: undefined })
       }
-      open.push({ move, phase: undefined })
     }
   }
   return open.toSorted((a, b) => a.move.id - b.move.id)

@@ -14,7 +14,7 @@ import {
 import { copyAllRows, copyRounds, countSource, createCopier, verifyCopies } from './copy-move.ts'
 import { handOverGroups } from './hand-over-groups.ts'
 import type { MoveJob } from './move-job.ts'
-import type { MoveStep } from './move-record.ts'
+import { isLastStep, type MoveStep } from './move-record.ts'
 import { awaitedText } from './move-report.ts'
 
 /**
@@ -106,8 +106,9 @@ async function empty(job: MoveJob): Promise<void> {
   await enter(job, 'done')
 }
 
-async function enter({ lease, meter }: MoveJob, step: MoveStep): Promise<void> {
+async function enter({ work, lease, meter }: MoveJob, step: MoveStep): Promise<void> {
   lease.record.step = step
+  if (isLastStep(step)) lease.record.endedAt = Math.floor(work.context.time.now())
   await lease.save()
   meter.report()
 }

@@ -13,8 +13,8 @@ import {
 } from '@looseleaf/core/internal'
 import type { QueryOptions } from '@looseleaf/index-engine'
 import type { GetAllOptions } from '@looseleaf/index-engine/internal'
-import type { MoveOptions } from '@looseleaf/mover'
-import { moveOptionKinds } from '@looseleaf/mover/internal'
+import type { MoveOptions, ListMovesOptions } from '@looseleaf/mover'
+import { moveOptionKinds, listMovesOptionKinds } from '@looseleaf/mover/internal'
 import type { PolicyChange } from './catalog/policies.ts'
 import { MIN_SAMPLE, type TrainOptions } from './catalog/train-dictionary.ts'
 import type { CountOptions, QueryManyOptions } from './reading/queries/counts.ts'
@@ -51,6 +51,7 @@ interface OptionsOf {
   readonly addShard: OptionKinds<AddShardOptions>
   readonly removeShard: OptionKinds<RemoveShardOptions>
   readonly move: OptionKinds<MoveOptions>
+  readonly moves: OptionKinds<ListMovesOptions>
   readonly listShards: OptionKinds<ListShardsOptions>
   readonly bulk: OptionKinds<BulkOptions>
   readonly exists: OptionKinds<ExistsOptions>
@@ -186,6 +187,7 @@ export const optionsOf: OptionsOf = {
   addShard: { signal, dryRun: flag },
   removeShard: { signal, dryRun: flag },
   move: moveOptionKinds,
+  moves: listMovesOptionKinds,
   listShards: { signal, sizes: flag },
   bulk: { fates: flag, signal },
   exists: { ...replica, signal },

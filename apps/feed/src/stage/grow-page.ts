@@ -33,7 +33,10 @@ export function growPage({ store, latencies }: GrowPageOptions): ActPage {
 
   async function read(): Promise<readonly MoveReport[]> {
     const signal = AbortSignal.timeout(READ_MS)
-    const [listed, moves] = await Promise.all([store.shards.list({ signal }), store.shards.moves({ signal })])
+    const [listed, moves] = await Promise.all([
+      store.shards.list({ signal }),
+      store.shards.moves({ signal, finished: true }),
+    ])
     shards = listed
     return moves
   }

@@ -16,6 +16,7 @@ import { createKeptRemovals } from '../repair/kept-removals.ts'
 import { createReporter, type Reporter, type RoundError } from '../report/summary.ts'
 import { createTail, type Tail } from '../tail/tail.ts'
 import { cleanerOptionKinds, type CleanerOptions } from './cleaner-options.ts'
+import { createMoveFinisher } from './finish-moves.ts'
 import { createIndexKeeper } from './keep-indexes.ts'
 import { createMarkKeeper } from '../tampering/keep-marks.ts'
 import { createWitnessKeeper } from '../tampering/keep-witnesses.ts'
@@ -59,7 +60,7 @@ const HOUR = 3_600_000
 
 /**
  * Keeps the indexes of a store in step with its entities for as long as the process runs: follows the writes, fills new indexes, sweeps all
- * indexes regularly, deletes expired entities, and purges old tombstones. Run one in some or all processes of the store; they share the work.
+ * indexes regularly, deletes expired entities, purges old tombstones, and empties the sources of moves once consumers have read them. Run one in some or all processes of the store; they share the work.
  * Throws `BAD_OPTION` for bad arguments. Later errors go to `status` and `onError`, and the work is retried. The cleaner ends with its
  * store: `store.close()` stops it, and waits up to five seconds for that.
  */
@@ -119,6 +120,7 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
     { throttle, onWork: reporter.count },
     onError,
   )
+  const finisher = createMoveFinisher(context, { signal, rowsPerSecond: options.rowsPerSecond }, onError)
   /** By shard number, without removed shards. */
   const tails = new Map<number, Follower>()
   const purger = createPurger(context, { owner, leaseMs, signal, onError })
@@ -167,6 +169,7 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
         // Reloads the catalog, and so learns of shards that have joined.
         await keeper.startDue({ signal }, marks.unsweptSince)
         followShards()
+        finisher.startDue()
         await reporter.save({ signal })
         await purger.purgeDue()
         return options.catalogMs
@@ -182,7 +185,7 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
     leaveClosing()
     await Promise.all(loops)
     await Promise.all(tailLoops)
-    await Promise.all([keeper.ended(), expiry.ended()])
+    await Promise.all([keeper.ended(), expiry.ended(), finisher.ended()])
     // A failed save only repeats work: the leases expire, and the next round starts at the last saved place.
     await Promise.allSettled([...Array.from(tails.values(), ({ tail }) => tail.release()), reporter.save()])
   }

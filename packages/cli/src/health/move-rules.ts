@@ -1,5 +1,4 @@
 import { grouped } from '@looseleaf/core/internal'
-import { commandsOf, isMoveOver } from '../moves/move-commands.ts'
 import { heldUpText } from '../moves/move-view.ts'
 import type { Facts, Rule } from './facts.ts'
 
@@ -16,8 +15,8 @@ const moveStallsRule: MoveRule = {
   see: SEE,
   find: ({ moves }) =>
     moves.map((move) => {
-      if (move.holder !== undefined || isMoveOver(move)) return undefined
-      const { forward = '', back, isBackLater } = commandsOf(move)
+      if (move.holder !== undefined || move.endedAt !== undefined) return undefined
+      const { forward = '', back, isBackLater } = move.commands
       return {
         about: `move ${move.id}`,
         problem: `is ${move.state}, from shard ${move.from} to shard ${move.to}, and stands still: ${heldUpText(move) ?? 'no process works on it'}`,
@@ -34,7 +33,7 @@ const drainStallsRule: MoveRule = {
   find: ({ shards, moves }) =>
     shards.map(({ number, address, state, buckets = 0 }) => {
       if (state !== 'draining' || buckets === 0) return undefined
-      if (moves.some((move) => move.from === number && !isMoveOver(move))) return undefined
+      if (moves.some((move) => move.from === number && move.endedAt === undefined)) return undefined
       return {
         about: `shard ${address}`,
         problem: `is draining, has ${grouped(buckets)} buckets, and no move takes them away`,

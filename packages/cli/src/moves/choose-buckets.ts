@@ -2,7 +2,6 @@ import { LooseleafError, type CallOptions } from '@looseleaf/core'
 import { bucketsIn, counted, grouped, unionOfRanges, withoutRanges } from '@looseleaf/core/internal'
 import type { DataStore, ListedShard } from '@looseleaf/store'
 import { shardText } from './shard-names.ts'
-import { FORWARD } from './move-commands.ts'
 
 export interface BucketChoice {
   /** Ranges such as `77-96`. */
@@ -37,7 +36,7 @@ export async function chooseBuckets(
     if (begun.bucketCount === count) return begun.buckets
     throw new LooseleafError(
       'BAD_OPTION',
-      `Move ${begun.id} of ${counted(begun.bucketCount, 'bucket')} between these shards is not over, and --count is ${grouped(count)}. Go on with that move by: ${FORWARD}. To begin another one, name its buckets by --buckets.`,
+      `Move ${begun.id} of ${counted(begun.bucketCount, 'bucket')} between these shards is not over, and --count is ${grouped(count)}. Go on with that move by: ${begun.commands.forward}. To begin another one, name its buckets by --buckets.`,
     )
   }
   const free = bucketsIn(withoutRanges(owned, unionOfRanges(...moves.map((move) => move.buckets))))

@@ -1,10 +1,9 @@
 import { LooseleafError } from '@looseleaf/core'
 import type { MoveReport } from '@looseleaf/store'
-import { isMoveOver } from './move-commands.ts'
 
 /** Finds a move that is not over by its number. Throws `BAD_OPTION` for any other text. */
 export function findMove(moves: readonly MoveReport[], text: string): MoveReport {
-  const open = moves.filter((move) => !isMoveOver(move))
+  const open = moves.filter((move) => move.endedAt === undefined)
   const found = open.find(({ id }) => text === String(id))
   if (found !== undefined) return found
   const known =

@@ -3,7 +3,6 @@ import type { MoveProgress, MoveReport } from '@looseleaf/store'
 import type { Output } from '../output/output.ts'
 import { inCommandWords } from '../output/command-words.ts'
 import { timeText } from '../output/text.ts'
-import { commandsOf, FORWARD } from './move-commands.ts'
 import { shardText, type NamedShard } from './shard-names.ts'
 
 /** Shape of a move in the JSON of commands. */
@@ -15,15 +14,17 @@ export const MOVE_JSON = `  { "id", "from", "to", "buckets": ranges, "bucketCoun
       "emptied" },
     "total", "rate", "timeLeftMs" | null,
     "seals": { "groups", "p50" | null, "p99" | null, "worst" | null } in ms,
+    "waits": { "calls", "longestMs" } of writes that waited for a seal | null,
     "verified": { "rows", "at", "by", "stale" } | null,
+    "endedAt" | null,
     "forward": command | null, "back": command | null,
     "isBackLater": true if the command back is refused until the move is over }`
 
 export function moveJson(report: MoveReport): object {
   const { holder = null, next = null, timeLeftMs = null } = report
-  const { verified = null, seals, ...rest } = report
+  const { verified = null, waits = null, endedAt = null, seals, commands, ...rest } = report
   const { groups, p50 = null, p99 = null, worst = null } = seals
-  const { forward = null, back = null, isBackLater } = commandsOf(report)
+  const { forward = null, back = null, isBackLater } = commands
   return {
     ...rest,
     holder,
@@ -31,7 +32,9 @@ export function moveJson(report: MoveReport): object {
     heldUpBy: heldUpText(report) ?? null,
     timeLeftMs,
     seals: { groups, p50, p99, worst },
+    waits,
     verified,
+    endedAt,
     forward,
     back,
     isBackLater,
@@ -47,7 +50,7 @@ export function moveLine(report: MoveReport): string {
 /** Returns one block of lines for people. */
 export function moveText({ colors }: Output, shards: readonly NamedShard[], report: MoveReport): string {
   const { id, from, to, buckets, bucketCount, handedOver, state, holder, next, counts } = report
-  const { forward, back, isBackLater } = commandsOf(report)
+  const { forward, back, isBackLater } = report.commands
   const heldUp = heldUpText(report)
   const since = holder && `${holder.worker} since ${timeText(holder.since)}`
   const lines: readonly (readonly [name: string, text: string | undefined])[] = [
@@ -58,6 +61,7 @@ export function moveText({ colors }: Output, shards: readonly NamedShard[], repo
     ['copied', copiedText(report)],
     ['verified', verifiedText(report)],
     ['sealed', sealsText(report.seals)],
+    ['waited', waitsText(report)],
     ['deleted', counts.emptied === 0 ? undefined : counted(counts.emptied, 'row')],
     ['next', next],
     ['held up by', heldUp && colors.yellow(heldUp)],
@@ -84,13 +88,16 @@ export function endedText(shards: readonly NamedShard[], report: MoveReport): st
     return `Move ${id} is undone: shard ${source} keeps ${buckets}, and ${counted(counts.emptied, 'row')} of shard ${target} were deleted.`
   if (state !== 'done') {
     const heldUp = heldUpText(report)
-    return `Move ${id} is ${state}.${heldUp === undefined ? '' : ` Held up by ${heldUp.replace(/\.$/, '')}.`} Go on with: ${FORWARD}`
+    const reason = heldUp === undefined ? '' : ` Held up by ${heldUp.replace(/\.$/, '')}.`
+    if (state !== 'emptying') return `Move ${id} is ${state}.${reason} Go on with: ${report.commands.forward}`
+    return `Move ${id} is emptying: shard ${target} has ${buckets}, and shard ${source} still has its copy.${reason} A cleaner goes on with it by itself. To go on at once: ${report.commands.forward}`
   }
   return [
     `Move ${id} is done: shard ${target} has ${buckets} of shard ${source}.`,
     `Copied: ${counted(counts.entities, 'entity', 'entities')}, ${counted(counts.rows, 'index row')}, ${counted(counts.claims, 'claim')}.`,
     ...(verified === undefined ? [] : [`Compared: ${counted(verified.rows, 'row')}, all the same.`]),
     ...(seals.groups === 0 ? [] : [`Sealed: ${sealsText(seals)}.`]),
+    ...(report.waits === undefined ? [] : [`Waited: ${waitsText(report)}.`]),
   ].join(' ')
 }
 
@@ -113,6 +120,11 @@ export function progressText(at: MoveProgress): string {
 function sealsText({ groups, p50, p99, worst }: MoveReport['seals']): string | undefined {
   if (p50 === undefined || p99 === undefined || worst === undefined) return undefined
   return `${counted(groups, 'group')}, ${decimal(p50)} ms (p50), ${decimal(p99)} ms (p99), ${decimal(worst)} ms (longest)`
+}
+
+/** Returns how many writes waited for a seal, and how long. */
+function waitsText({ waits }: MoveReport): string | undefined {
+  return waits && `${counted(waits.calls, 'write')}, the longest for ${grouped(waits.longestMs)} ms`
 }
 
 function copiedText({ state, counts, ...pace }: MoveReport): string {

@@ -3,8 +3,8 @@ import { platformTime } from '@looseleaf/core/internal'
 import type { MoveOptions, MoveReport } from '@looseleaf/store'
 import type { Invocation } from '../running/invocation.ts'
 import type { LooseleafCommand } from '../running/define-command.ts'
+import { exitCodes, type ExitCode } from '../running/exit-codes.ts'
 import { parseWhole } from '../running/parse-whole.ts'
-import { commandsOf, isMoveOver } from './move-commands.ts'
 import { timeText } from '../output/text.ts'
 import { progressText } from './move-view.ts'
 
@@ -51,6 +51,11 @@ export async function workOnMoves<Result>(
   }
 }
 
+/** Returns the exit code of a command whose moves have these reports: 1 if the source of one is still to be emptied. */
+export function exitCodeOfMoves(reports: readonly MoveReport[]): ExitCode {
+  return reports.every(({ endedAt }) => endedAt !== undefined) ? exitCodes.ok : exitCodes.found
+}
+
 function waitText({ id, holder }: MoveReport): string {
   const worker =
     holder === undefined
@@ -65,7 +70,7 @@ async function openMoveLines({ openStore, output }: Invocation): Promise<readonl
   if (output.json) return []
   try {
     const moves = await (await openStore()).shards.moves({ signal: platformTime.abortAfter(LAST_LOOK_MS) })
-    return moves.filter((move) => !isMoveOver(move)).map(openMoveLine)
+    return moves.filter((move) => move.endedAt === undefined).map(openMoveLine)
   } catch {
     // The first error is the one to be reported.
     return ['Moves stay announced, and their progress is saved. See: looseleaf shard status']
@@ -73,7 +78,7 @@ async function openMoveLines({ openStore, output }: Invocation): Promise<readonl
 }
 
 function openMoveLine(move: MoveReport): string {
-  const { forward, back, isBackLater } = commandsOf(move)
+  const { forward, back, isBackLater } = move.commands
   const ways = [
     `Go on: ${forward}.`,
     ...(back === undefined ? [] : [`Go back${isBackLater ? ' when it is over' : ''}: ${back}.`]),

@@ -1,13 +1,34 @@
 import type { MoveReport } from '@looseleaf/store'
 import { markup, type Html } from '../kit/html.ts'
+import { table } from '../kit/table.ts'
 import { capital, counted, milliseconds, timeText } from '../kit/text.ts'
 
 /** Remaining time below which no rate is shown, because the text would disappear at once. */
 const LEAST_PACE_MS = 1_000
 
-/** Renders the moves of buckets, each with its progress, its pauses and the commands that end it. `names` are those of the shards. */
+/**
+ * Renders the moves of buckets: each that is not over with its progress, its pauses and the commands that end it, and a table of the others.
+ * `names` are those of the shards.
+ */
 export function movesSection(moves: readonly MoveReport[], names: readonly string[]): Html {
-  return markup`${moves.map((move) => moveSection(move, names))}`
+  const open = moves.filter((move) => move.endedAt === undefined)
+  const over = moves.filter(({ endedAt }) => endedAt !== undefined)
+  return markup`${open.map((move) => moveSection(move, names))}${over.length === 0 ? undefined : endedTable(over, names)}`
+}
+
+function endedTable(moves: readonly MoveReport[], names: readonly string[]): Html {
+  const rows = moves.map((move) => [
+    `${move.id}`,
+    `${move.state}${move.endedAt === undefined ? '' : ` at ${timeText(move.endedAt)}`}`,
+    names[move.from] ?? `shard ${move.from}`,
+    names[move.to] ?? `shard ${move.to}`,
+    counted(move.bucketCount, 'bucket'),
+    copiesText(move),
+    pausesText(move),
+    waitsText(move),
+  ])
+  const head = ['move', 'state', 'from', 'to', 'buckets', 'copied', 'sealed', 'writes that waited']
+  return table(head, rows, 'Moves that are over')
 }
 
 function moveSection(move: MoveReport, names: readonly string[]): Html {
@@ -16,7 +37,7 @@ function moveSection(move: MoveReport, names: readonly string[]): Html {
   return markup`<section><h3>Move ${id}: ${state}</h3>
 <p>${capital(counted(move.bucketCount, 'bucket'))} from ${nameOf(from)} to ${nameOf(to)}. ${move.handedOver.toLocaleString('en-US')} of them are handed over.</p>
 ${progressOf(move)}
-<dl><dt>copied</dt><dd>${copiesText(move)}</dd><dt>compared</dt><dd>${verifiedText(move)}</dd><dt>writes waited</dt><dd>${pausesText(move)}</dd>${holder && markup`<dt>worked on by</dt><dd>${holder.worker}, since ${timeText(holder.since)}</dd>`}${next && markup`<dt>next step</dt><dd>${next}</dd>`}${heldUpBy && markup`<dt>held up by</dt><dd>${heldUpBy}</dd>`}${commands(move)}</dl></section>`
+<dl><dt>copied</dt><dd>${copiesText(move)}</dd><dt>compared</dt><dd>${verifiedText(move)}</dd><dt>sealed</dt><dd>${pausesText(move)}</dd><dt>writes that waited</dt><dd>${waitsText(move)}</dd>${holder && markup`<dt>worked on by</dt><dd>${holder.worker}, since ${timeText(holder.since)}</dd>`}${next && markup`<dt>next step</dt><dd>${next}</dd>`}${heldUpBy && markup`<dt>held up by</dt><dd>${heldUpBy}</dd>`}${commandsText(move)}</dl></section>`
 }
 
 function progressOf({ id, counts: { read }, total, rate, timeLeftMs }: MoveReport): Html | undefined {
@@ -49,13 +70,14 @@ function pausesText({ seals: { groups, p50, p99, worst } }: MoveReport): string 
   return `${milliseconds(p50)} in the median of ${counted(groups, 'group')}, p99 ${milliseconds(p99)}, at most ${milliseconds(worst)}`
 }
 
+function waitsText({ waits }: MoveReport): string {
+  return waits === undefined
+    ? 'none'
+    : `${waits.calls.toLocaleString('en-US')}, the longest for ${milliseconds(waits.longestMs)}`
+}
+
 /** Renders the commands that end the move and that take it back. */
-function commands({ id, from, to, buckets, forward, back }: MoveReport): Html {
-  const backCommand =
-    back === 'undo'
-      ? `looseleaf shard undo ${id}`
-      : `looseleaf shard move --from ${to} --to ${from} --buckets ${buckets}`
-  // Another move of the same buckets is refused before this one is over.
-  const backLabel = back === 'move' && forward !== undefined ? 'go back, once it is over' : 'go back'
-  return markup`${forward && markup`<dt>go on</dt><dd><code>looseleaf shard repair</code></dd>`}${back && markup`<dt>${backLabel}</dt><dd><code>${backCommand}</code></dd>`}`
+function commandsText({ commands: { forward, back, isBackLater } }: MoveReport): Html {
+  const backLabel = isBackLater ? 'go back, once it is over' : 'go back'
+  return markup`${forward && markup`<dt>go on</dt><dd><code>${forward}</code></dd>`}${back && markup`<dt>${backLabel}</dt><dd><code>${back}</code></dd>`}`
 }

@@ -30,7 +30,7 @@ const MANY_MS = 10_000
 /** Milliseconds after which the notes of a silent shard are left out. It is less than the time limit of a part of a page. */
 const NOTES_MS = 1_500
 const MAX_FAILING = 20
-const MAX_MOVES = 8
+const MAX_MOVES = 16
 
 /** Renders the page about the shards: their contents, their cleaner, and the statements of this process. */
 export async function shardsPage({ store, base }: ShownStore, { signal }: PageRequest): Promise<Answer> {
@@ -42,7 +42,7 @@ export async function shardsPage({ store, base }: ShownStore, { signal }: PageRe
     readSizes(driver, signal),
     readPart((limited) => readReplicas(store.context, { signal: limited }), signal),
     readPart((limited) => readFailures(store.context, { signal: limited, lateMs: NOTES_MS }), signal),
-    readPart((limited) => store.shards.moves({ signal: limited }), signal),
+    readPart((limited) => store.shards.moves({ signal: limited, finished: true }), signal),
   ])
   const { indexes, layout, placement } = catalog.current()
   const kinds = new Set(indexes.flatMap(({ on }) => on?.['_kind'] ?? [])).size
@@ -69,7 +69,12 @@ function movesPart(
 ): Html | undefined {
   if (moves.failure !== undefined) return markup`<p>The moves of buckets are unknown: ${moves.failure}</p>`
   if (moves.value.length === 0) return undefined
-  const { shown, note } = cut(moves.value, MAX_MOVES, 'move')
+  // The open ones come first, and then the last ones that are over.
+  const [open, over] = [false, true].map((isOver) =>
+    moves.value.filter(({ endedAt }) => (endedAt !== undefined) === isOver),
+  )
+  const ordered = [...open!, ...over!.toReversed()]
+  const { shown, note } = cut(ordered, MAX_MOVES, 'move')
   return markup`<h2>Moves of buckets</h2>${movesSection(shown, layout?.shards.map(({ name }) => name) ?? [])}${noteOf(note)}`
 }
 

@@ -3,6 +3,7 @@ import { elapsedBy } from '@looseleaf/core/internal'
 import type { EngineContext, PlacedCatalog } from '@looseleaf/index-engine/internal'
 import { sharedByShard } from '../shared-by-shard.ts'
 import { beginTarget } from './begin-target.ts'
+import { noteWait } from './noted-waits.ts'
 import { untilUnsealed } from './sealed-shards.ts'
 
 /** Milliseconds that one write waits for sealed buckets in all, before it has the seal taken away. */
@@ -32,7 +33,26 @@ export function createBucketWait(context: EngineContext, endsAt?: number): WaitF
   const now = elapsedBy(context.time)
   const end = endsAt ?? Infinity
   let patienceMs = PATIENCE_MS
-  return async (id, { epochs, placement }, options) => {
+  let waitedMs = 0
+  let isFirst = true
+
+  /** Waits, and notes the time as one of the move. */
+  return async (id, catalog, options) => {
+    const begun = now()
+    try {
+      await waitOnce(id, catalog, options)
+    } finally {
+      waitedMs += now() - begun
+      noteWait(context, id, catalog, { waitedMs, isFirst })
+      isFirst = false
+    }
+  }
+
+  async function waitOnce(
+    id: Uint8Array,
+    { epochs, placement }: PlacedCatalog,
+    options: CallOptions,
+  ): Promise<void> {
     const shard = placement.shardOfId(id)
     if (placement.isSealed(id)) {
       const begun = now()

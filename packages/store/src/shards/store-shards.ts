@@ -1,7 +1,14 @@
 import type { CallOptions } from '@looseleaf/core'
 import { checkOptions, requireKind, type OptionKind } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import type { MoveOptions, MovePlan, MoveReport, MoveRequest, PlannedMove } from '@looseleaf/mover'
+import type {
+  MoveOptions,
+  MovePlan,
+  MoveReport,
+  MoveRequest,
+  ListMovesOptions,
+  PlannedMove,
+} from '@looseleaf/mover'
 import {
   drainShard,
   moveChecked,
@@ -45,8 +52,8 @@ export interface StoreShards {
   plan(request: MoveRequest, options?: CallOptions): Promise<MovePlan>
   /**
    * Moves buckets from one shard to another, while the store is in use, and resolves with the report of the move when it is over. If consumers
-   * have changes to handle on the source for more than ten seconds, the report has the state `emptying` and names them (`heldUpBy`), and
-   * `repair` deletes the rows of the source later. The same call, repeated, goes on with the move. While another process works on it, the
+   * have changes to handle on the source for more than ten seconds, the report has the state `emptying` and names them (`heldUpBy`); a cleaner
+   * of the store deletes the rows of the source later, and so does `repair`. The same call, repeated, goes on with the move. While another process works on it, the
    * call waits.
    *
    * Rejects with `BAD_OPTION` for a move that is impossible; `CONFLICT` if another move has one of the buckets, or if copies differ from
@@ -68,8 +75,8 @@ export interface StoreShards {
    * of all. Rejects with `CONFLICT` for problems of its plan.
    */
   rebalance(options?: MoveOptions): Promise<readonly MoveReport[]>
-  /** Reports the moves that are not over, in the order of their announcement. */
-  moves(options?: CallOptions): Promise<readonly MoveReport[]>
+  /** Reports the moves that are not over, with `finished` also the last ten that are over, in the order of their announcement. */
+  moves(options?: ListMovesOptions): Promise<readonly MoveReport[]>
   /**
    * Undoes a move of which no bucket was handed over: the source keeps its buckets, and the copies are deleted. Waits while another process
    * works on the move. Rejects with `CONFLICT` once a bucket was handed over: `repair` ends the move, and another move brings the buckets
@@ -138,7 +145,7 @@ export function createStoreShards(context: EngineContext, calls: StoreCalls): St
       return rebalanceShards(context, options)
     },
     async moves(options = {}) {
-      checkOptions('shards.moves', options, optionsOf.call)
+      checkOptions('shards.moves', options, optionsOf.moves)
       return calls.pass('shards.moves', () => movesIn(context, options))
     },
     async undo(move, options = {}) {

@@ -78,7 +78,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
     moreEntries: ['internal'],
   },
   '@looseleaf/cleaner': {
-    workspace: ['@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/protocol'],
+    workspace: ['@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/mover', '@looseleaf/protocol'],
     thirdParty: ['p-limit'],
     neverReaches: noDriver,
     moreEntries: ['internal'],

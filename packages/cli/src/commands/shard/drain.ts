@@ -2,7 +2,7 @@ import { counted } from '@looseleaf/core/internal'
 import { endedTexts, moveJson } from '../../moves/move-view.ts'
 import { PLAN_EXIT, PLAN_JSON, printPlan } from '../../moves/plan-view.ts'
 import { findShard, shardText } from '../../moves/shard-names.ts'
-import { addRateOption, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
+import { addRateOption, exitCodeOfMoves, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { exitCodes } from '../../running/exit-codes.ts'
 
@@ -16,7 +16,9 @@ store is in use. The shard takes no buckets from then on. Afterwards
 buckets again.
 
 Ctrl-C is safe at any time: the same command goes on. The exit code is 1 if
-another process has stopped the draining.
+another process has stopped the draining, or if a source still has its copy in
+the end, because consumers have changes to handle there. A cleaner deletes it by
+itself once they have, and the shard can be removed then.
 ${PLAN_EXIT}
 
 JSON: { "moves": [move, as \`shard move\` prints it],
@@ -56,7 +58,7 @@ export const addDrain: AddCommand = (group) => {
           : `Shard ${shardText(shards, number)} keeps ${counted(buckets, 'bucket')}: another process has stopped its draining.`,
       ].join('\n'),
     )
-    return buckets === 0 ? exitCodes.ok : exitCodes.found
+    return buckets === 0 ? exitCodeOfMoves(reports) : exitCodes.found
   })
 }
 

@@ -3,9 +3,8 @@ import { chooseBuckets } from '../../moves/choose-buckets.ts'
 import { endedText, MOVE_JSON, moveJson } from '../../moves/move-view.ts'
 import { PLAN_EXIT, PLAN_JSON, printPlan } from '../../moves/plan-view.ts'
 import { findShard } from '../../moves/shard-names.ts'
-import { addRateOption, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
+import { addRateOption, exitCodeOfMoves, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
-import { exitCodes } from '../../running/exit-codes.ts'
 import { parseWhole } from '../../running/parse-whole.ts'
 
 interface MoveCommandOptions extends RateOption {
@@ -30,6 +29,8 @@ Ctrl-C is safe at any time: the move stays announced, and the same command or
 handed over. While another process works on the move, the command waits, and
 takes over if that process dies.
 
+The exit code is 1 if a source still has its copy in the end, because consumers
+have changes to handle there. A cleaner deletes it by itself once they have.
 ${PLAN_EXIT}
 
 JSON, of the move when it is over:
@@ -67,6 +68,6 @@ export const addMove: AddCommand = (group) => {
     if (options.dryRun === true) return printPlan(invocation, shards, planned)
     const report = await workOnMoves(invocation, options, (moving) => store.shards.move(planned, moving))
     output.result(moveJson(report), () => endedText(shards, report))
-    return exitCodes.ok
+    return exitCodeOfMoves([report])
   })
 }

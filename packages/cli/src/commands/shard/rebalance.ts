@@ -1,8 +1,7 @@
 import { endedTexts, moveJson } from '../../moves/move-view.ts'
 import { PLAN_EXIT, PLAN_JSON, printPlan } from '../../moves/plan-view.ts'
-import { addRateOption, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
+import { addRateOption, exitCodeOfMoves, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
-import { exitCodes } from '../../running/exit-codes.ts'
 
 interface RebalanceOptions extends RateOption {
   readonly dryRun?: boolean
@@ -14,6 +13,8 @@ moves that are not over first. Shards within five percent of the mean stay as
 they are. A shard that is being drained takes no buckets.
 
 Ctrl-C is safe at any time: the same command goes on.
+The exit code is 1 if a source still has its copy in the end, because consumers
+have changes to handle there. A cleaner deletes it by itself once they have.
 ${PLAN_EXIT}
 
 JSON: { "moves": [move, as \`shard move\` prints it] }
@@ -41,6 +42,6 @@ export const addRebalance: AddCommand = (group) => {
         ? 'The shards have about the same bytes already. Nothing was moved.'
         : endedTexts(shards, reports).join('\n'),
     )
-    return exitCodes.ok
+    return exitCodeOfMoves(reports)
   })
 }

@@ -1,8 +1,7 @@
 import type { RepairReport } from '@looseleaf/store'
-import { isMoveOver } from '../../moves/move-commands.ts'
 import { endedTexts, MOVE_JSON, moveJson, moveText } from '../../moves/move-view.ts'
 import { shardText, type NamedShard } from '../../moves/shard-names.ts'
-import { addRateOption, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
+import { addRateOption, exitCodeOfMoves, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
 import { inCommandWords } from '../../output/command-words.ts'
 import type { Output } from '../../output/output.ts'
 import { printable } from '../../output/text.ts'
@@ -20,7 +19,8 @@ it. While another process works on a move, the command waits, and takes over if
 that process dies.
 
 Ctrl-C is safe at any time: the same command goes on. The exit code is 1 if a
-problem remains, such as a bucket with two owners.
+problem remains, such as a bucket with two owners, and if a source still has its
+copy in the end, because consumers have changes to handle there.
 
 JSON:
   { "moves": [M], "joined": [shard number], "catalogs": [shard number],
@@ -43,7 +43,7 @@ export const addRepair: AddCommand = (group) => {
     const store = await invocation.openStore()
     const shards = await store.shards.list({ signal })
     if (options.dryRun === true) {
-      const moves = (await store.shards.moves({ signal })).filter((move) => !isMoveOver(move))
+      const moves = (await store.shards.moves({ signal })).filter((move) => move.endedAt === undefined)
       output.result({ moves: moves.map(moveJson) }, () =>
         moves.length === 0
           ? 'No move is under way.'
@@ -60,7 +60,7 @@ export const addRepair: AddCommand = (group) => {
     output.result({ moves: moves.map(moveJson), ...rest, problems }, () =>
       repairText(output, shards, { moves, ...rest, problems }),
     )
-    return problems.length === 0 ? exitCodes.ok : exitCodes.found
+    return problems.length === 0 ? exitCodeOfMoves(moves) : exitCodes.found
   })
 }
 

@@ -3,10 +3,9 @@ import { isOutage, type LayoutMove } from '@looseleaf/core/internal'
 import { findingsJson, findingsText } from '../../health/findings-text.ts'
 import { moveRules } from '../../health/move-rules.ts'
 import { findingsBy } from '../../health/rules.ts'
-import { isMoveOver } from '../../moves/move-commands.ts'
 import { endedText, MOVE_JSON, moveJson, moveText } from '../../moves/move-view.ts'
 import { shardText, type NamedShard } from '../../moves/shard-names.ts'
-import { printable } from '../../output/text.ts'
+import { printable, timeText } from '../../output/text.ts'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { errorOfShard } from '../../running/error-of-shard.ts'
 import { exitCodeOf, exitCodes } from '../../running/exit-codes.ts'
@@ -15,11 +14,13 @@ interface StatusOptions {
   readonly check?: boolean
 }
 
-const DETAILS = `For each move: its state, the process that works on it, its exact counts, the
-times for which writes waited (sealed), the time of the comparison with the
+const DETAILS = `For each move that is not over: its state, the process that works on it, its exact counts, the
+times for which groups of buckets were sealed, the number of writes that waited
+for that and the longest of their waits, the time of the comparison with the
 source, the next step, what holds it up, and the commands to go on and to go
 back. A comparison is stale if entities were written since; these are compared
-when their buckets are handed over.
+when their buckets are handed over. The last ten moves that are over have a line
+each.
 
 Findings are moves and drainings that no process works on, and shards that have
 not joined in full. \`looseleaf status --check\` has them too. With --check, only
@@ -35,7 +36,7 @@ With --check: { "ok", "findings": [finding] }, as \`status --check\` prints them
 export const addShardStatus: AddCommand = (group) => {
   defineCommand(group, {
     usage: 'status',
-    summary: 'Show the moves of buckets that are under way',
+    summary: 'Show the moves of buckets: those under way, and the last ones',
     details: DETAILS,
     examples: [
       ['shard status', 'for people'],
@@ -46,7 +47,7 @@ export const addShardStatus: AddCommand = (group) => {
     .does(async ({ output, signal, openStore }, { check }: StatusOptions) => {
       const store = await openStore()
       const shards = await store.shards.list({ signal })
-      const moves = await store.shards.moves({ signal }).catch(errorOfShard)
+      const moves = await store.shards.moves({ signal, finished: true }).catch(errorOfShard)
       if (isLooseleafError(moves)) {
         if (check === true || !isOutage(moves)) throw moves
         const announced = store.context.catalog.current().layout?.moves ?? []
@@ -69,13 +70,15 @@ export const addShardStatus: AddCommand = (group) => {
         return ok ? exitCodes.ok : exitCodes.found
       }
       output.result({ moves: moves.map(moveJson), findings: findingsJson(findings) }, () => {
-        const open = moves.filter((move) => !isMoveOver(move))
-        const over = moves.filter(isMoveOver)
+        const open = moves.filter((move) => move.endedAt === undefined)
+        const over = moves.filter(({ endedAt }) => endedAt !== undefined)
         return [
           ...(open.length === 0
             ? ['No move is under way.']
             : open.map((move) => moveText(output, shards, move))),
-          ...over.map((move) => endedText(shards, move)),
+          ...over.map(
+            (move) => `${endedText(shards, move)} Ended: ${timeText(move.endedAt ?? new Date(0))}.`,
+          ),
           ...lines,
         ].join('\n')
       })

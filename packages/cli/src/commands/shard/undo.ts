@@ -1,7 +1,6 @@
 import { counted, grouped } from '@looseleaf/core/internal'
 import type { MoveReport } from '@looseleaf/store'
 import { findMove } from '../../moves/find-move.ts'
-import { commandsOf } from '../../moves/move-commands.ts'
 import { endedText, MOVE_JSON, moveJson } from '../../moves/move-view.ts'
 import { shardText } from '../../moves/shard-names.ts'
 import { addRateOption, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
@@ -54,6 +53,6 @@ export const addUndo: AddCommand = (group) => {
 }
 
 function tooLateText(move: MoveReport): string {
-  const { forward, back } = commandsOf(move)
+  const { forward, back } = move.commands
   return `Move ${move.id} cannot be undone: ${grouped(move.handedOver)} of its ${counted(move.bucketCount, 'bucket')} ${move.handedOver === 1 ? 'was' : 'were'} handed over. Nothing was changed. Go on with: ${forward}. When it is over, go back with: ${back}`
 }

@@ -1,14 +1,15 @@
 import { dropConsumer, readConsumers } from '@looseleaf/changes'
+import { readCleanerReport, startCleaner } from '@looseleaf/cleaner'
 import type { Driver, EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { editTask, REGISTRY_TASK } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
-import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { fastTime, leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { moveBuckets, movesOf } from '@looseleaf/mover'
 import { tunedResumeMoves } from '@looseleaf/mover/internal'
-import { contentsOf, filledStore, openStore } from '../stores.ts'
+import { contentsOf, filledStore, openStore, rowsAt } from '../stores.ts'
 import { Consumed, poll, versionsOf } from './consumed.ts'
 import { finishMoves, moveUntil, PLAN } from './moving.ts'
 
@@ -112,6 +113,31 @@ test('a move ends with the deletion on the source, once every consumer has handl
   expect(await movesOf(mover)).toMatchObject([{ state: 'emptying', heldUpBy: 'no process works on it' }])
   await finishMoves(mover)
   expect(await readConsumers(store)).toEqual([])
+})
+
+test('a cleaner empties the source of a move by itself, once the awaited consumer has handled its changes', async () => {
+  await using stopped = consumed.start(store)
+  await consumed.reach(await versionsOf(store))
+  await stopped.stop()
+  await write(2, 1)
+  expect(await moveBuckets(mover, PLAN)).toMatchObject({ state: 'emptying' })
+  // Looks every ten seconds of its clock.
+  await using cleaned = await openStore(driver, fastTime(100))
+  const errors: unknown[] = []
+  await using cleaner = startCleaner(cleaned, { onError: (error) => void errors.push(error) })
+  // The cleaner's first look is over when it has read the catalogs again.
+  await poll(async () => (await readCleanerReport(store)).updatedAt).not.toBeUndefined()
+  expect(await movesOf(store)).toMatchObject([
+    { state: 'emptying', holder: undefined, heldUpBy: expect.stringContaining('search') },
+  ])
+  expect(await rowsAt(store, 0, PLAN.buckets)).toBeGreaterThan(0)
+
+  await using _ = consumed.start(store)
+  await poll(() => movesOf(store)).toEqual([])
+  expect(await rowsAt(store, 0, PLAN.buckets)).toBe(0)
+  expect((await store.shards.moves({ finished: true })).map(({ state }) => state)).toEqual(['done'])
+  await cleaner.stop()
+  expect(errors).toEqual([])
 })
 
 test('a move waits for a consumer whose name the source does not have, as a shard that joined later', async () => {

@@ -1,4 +1,4 @@
-import type { MoveReport } from '@looseleaf/store'
+import type { LayoutMove } from '@looseleaf/core/internal'
 
 /** Command lines by which an operator brings a move to its end, or takes it back. */
 export interface MoveCommands {
@@ -10,25 +10,24 @@ export interface MoveCommands {
   readonly isBackLater: boolean
 }
 
-export const FORWARD = 'looseleaf shard repair'
-
-export function commandsOf(report: MoveReport): MoveCommands {
-  const { id, from, to, buckets } = report
-  const forward = isMoveOver(report) ? undefined : FORWARD
-  switch (report.back) {
+/** Returns the commands for a move by the methods of `store.shards` that do the same. */
+export function commandsOf(
+  { id, from, to, buckets }: LayoutMove,
+  forward: 'repair' | undefined,
+  back: 'undo' | 'move' | undefined,
+): MoveCommands {
+  const goesOn = forward && 'looseleaf shard repair'
+  switch (back) {
     case 'undo':
-      return { forward, back: `looseleaf shard undo ${id}`, isBackLater: false }
+      return { forward: goesOn, back: `looseleaf shard undo ${id}`, isBackLater: false }
     case 'move':
       return {
-        forward,
+        forward: goesOn,
         back: `looseleaf shard move --from ${to} --to ${from} --buckets ${buckets}`,
+        // Another move of the same buckets is refused before this one is over.
         isBackLater: forward !== undefined,
       }
     default:
-      return { forward, back: undefined, isBackLater: false }
+      return { forward: goesOn, back: undefined, isBackLater: false }
   }
-}
-
-export function isMoveOver({ forward }: Pick<MoveReport, 'forward'>): boolean {
-  return forward === undefined
 }
