@@ -91,8 +91,9 @@ async function count(
 }
 
 /** Returns the bucket of ids and keys, or the shard for a router without buckets. */
-function placesOf({ router }: EngineContext): PlaceFunctions<number> {
-  return bucketsOf(router) ?? { ofId: (id) => router.shardOfId(id), ofKey: (key) => router.shardOfKey(key) }
+function placesOf({ router, catalog }: EngineContext): PlaceFunctions<number> {
+  const { placement } = catalog.current()
+  return bucketsOf(router) ?? { ofId: placement.shardOfId, ofKey: placement.rows.readOfKey }
 }
 
 function emptyCounts({ near, indexes }: AnyKind): Counted {
