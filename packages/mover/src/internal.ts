@@ -1,14 +1,9 @@
 /*
  * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
  */
-export {
-  emptySources,
-  moveChecked,
-  tunedMoveBuckets,
-  tunedResumeMoves,
-  tunedUndoMove,
-  workOn,
-} from './move-buckets.ts'
+export { tunedMoveBuckets, tunedResumeMoves, tunedUndoMove } from './move-buckets.ts'
+export { createMoveLine } from './move-line.ts'
+export { emptySources } from './work-on-move.ts'
 export { openMoves } from './open-moves.ts'
 export { moveTask } from './move-lease.ts'
 export { moveOptionKinds } from './move-options.ts'

@@ -12,6 +12,11 @@ export interface Tuning {
   readonly groupSize: number
   /** Copies go on until a round copies at most this many entities. The copy under a seal is then a few of them. */
   readonly smallRound: number
+  /**
+   * A move of a plan is announced while those announced before it have at most this many entities and index rows to copy, some seconds of
+   * work. So the moves share a wait. Earlier announcements would have writes go to two shards for longer.
+   */
+  readonly rowsAhead: number
 }
 
 export const TUNING: Tuning = {
@@ -21,6 +26,7 @@ export const TUNING: Tuning = {
   groups: 16,
   groupSize: 16,
   smallRound: 200,
+  rowsAhead: 50_000,
 }
 
 /** Options of a call, and the tuning that differs from `TUNING`. */

@@ -4,6 +4,7 @@ import { keptRowsMs } from '@looseleaf/index-engine/internal'
 import {
   announceTarget,
   come,
+  completeAnnouncement,
   emptySource,
   endMove,
   leave,
@@ -17,13 +18,17 @@ import type { MoveJob } from './move-job.ts'
 import { isLastStep, type MoveStep } from './move-record.ts'
 import { awaitedText } from './move-report.ts'
 
+/** Milliseconds between two looks whether the turn of a move has come. */
+const TURN_MS = 50
+
 /**
  * Walks a move from its present phase to the end. Every step can be repeated, so a mover that takes over walks the same way. A move that is
  * announced as being undone is undone.
  */
 export async function walkMove(job: MoveJob, phase: LayoutMove['phase'] | undefined): Promise<void> {
   if (phase === 'undoing') return undo(job)
-  if (phase === 'both') await fill(job)
+  if (phase === 'both') await inTurn(job, () => fill(job))
+  job.onHandedOver?.()
   // A mover may have died when its end was on some shards. By a catalog that still has the announcement, the source would keep its rows.
   if (phase === undefined) await endMove(job.work)
   else await switchReads(job)
@@ -45,10 +50,13 @@ export async function undo(job: MoveJob): Promise<void> {
 
 /** Copies everything, compares it, and hands the buckets over. */
 async function fill(job: MoveJob): Promise<void> {
-  const { work, lease } = job
+  const { work, lease, announcement } = job
   const { record } = lease
   const elapsed = elapsedBy(work.context.time)
-  const began = elapsed()
+  if (announcement.at === undefined) {
+    await completeAnnouncement(work)
+    announcement.at = elapsed()
+  }
   const attempt = await leave(work)
   await beginTarget(work.context, work.move.to, { signal: work.signal })
   if (attempt === undefined) return
@@ -66,7 +74,7 @@ async function fill(job: MoveJob): Promise<void> {
     await verifyCopies(job, copier)
   }
   // Copies took this time, mostly: reads by a process that has not noticed the announcement are over before the first bucket leaves.
-  await lease.sleep(UNCHECKED_WAIT_MS - (elapsed() - began))
+  await lease.sleep(UNCHECKED_WAIT_MS - (elapsed() - announcement.at))
   await copyRounds(job, copier)
   await enter(job, 'sealing')
   await handOverGroups(job, copier)
@@ -89,7 +97,7 @@ async function empty(job: MoveJob): Promise<void> {
   const elapsed = elapsedBy(work.context.time)
   const began = elapsed()
   for (;;) {
-    const emptied = await emptySource(work)
+    const emptied = await inTurn(job, () => emptySource(work))
     if (emptied === undefined || 'entities' in emptied) {
       if (emptied !== undefined) record.counts.emptied += emptied.entities + emptied.rows
       break
@@ -104,6 +112,23 @@ async function empty(job: MoveJob): Promise<void> {
   }
   record.waitsFor = ''
   await enter(job, 'done')
+}
+
+/** Does work in its turn among the moves of a call. Renews the lease while it waits for the turn. */
+async function inTurn<T>(
+  { work: { context, signal }, lease, turns }: MoveJob,
+  does: () => Promise<T>,
+): Promise<T> {
+  const turn = turns.ask()
+  try {
+    while (!turn.isMine) {
+      await context.time.sleep(TURN_MS, signal)
+      await lease.saveDue()
+    }
+    return await does()
+  } finally {
+    turn.end()
+  }
 }
 
 async function enter({ work, lease, meter }: MoveJob, step: MoveStep): Promise<void> {

@@ -1,5 +1,11 @@
 import { isLooseleafError, LooseleafError } from '@looseleaf/core'
-import { bucketsIn, withCallbacks, type LayoutMove, type StoreLayout } from '@looseleaf/core/internal'
+import {
+  bucketsIn,
+  elapsedBy,
+  withCallbacks,
+  type LayoutMove,
+  type StoreLayout,
+} from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
   announceDraining,
@@ -8,18 +14,19 @@ import {
   type PlannedMove,
   withdrawDraining,
 } from '@looseleaf/protocol/internal'
-import { tunedResumeMoves, workOn } from './move-buckets.ts'
+import { tunedResumeMoves } from './move-buckets.ts'
+import { createMoveLine } from './move-line.ts'
 import type { MoveOptions } from './move-options.ts'
 import type { MoveReport } from './move-report.ts'
 import { openMoves } from './open-moves.ts'
 import { planMoves } from './plan-moves.ts'
-import { problemsText, type MoveRequest } from './plan/move-plan.ts'
+import { problemsText, type CountedMove, type MoveRequest } from './plan/move-plan.ts'
 import { withRetries } from './retries.ts'
-import type { Tuned } from './tuning.ts'
+import { TUNING, type Tuned } from './tuning.ts'
+import type { Announcement } from './work-on-move.ts'
 
 /**
- * Drains a shard: announces it, so that no bucket moves there any more, and moves all of its buckets to the other shards, one move after the
- * other. Resolves when the shard owns no bucket, or when another process has stopped the draining. May be interrupted and repeated, also by
+ * Drains a shard: announces it, so that no bucket moves there any more, and moves all of its buckets to the other shards. Resolves when the shard owns no bucket, or when another process has stopped the draining. May be interrupted and repeated, also by
  * several processes at once. Throws `CONFLICT` if buckets are left in moves that cannot end now.
  */
 export async function drainShard(
@@ -75,8 +82,11 @@ interface Walking {
 }
 
 /**
- * Walks the moves of a plan, one after the other. If another process has announced a move of the same buckets meanwhile, that move is walked,
+ * Walks the moves of a plan in their order. If another process has announced a move of the same buckets meanwhile, that move is walked,
  * and the rest is planned again.
+ *
+ * Each move waits after its announcement, and after its last group. A move is announced while the ones before it have few rows to copy
+ * (`rowsAhead`), and the next one begins to copy when this one has handed its buckets over. So the moves of a plan share these waits.
  */
 async function walkPlans(
   context: EngineContext,
@@ -84,7 +94,8 @@ async function walkPlans(
   options: Tuned<MoveOptions>,
   { goesOn, isOfRequest }: Walking,
 ): Promise<readonly MoveReport[]> {
-  const { signal, rowsPerSecond } = options
+  const { signal, rowsPerSecond, rowsAhead = TUNING.rowsAhead } = options
+  const elapsed = elapsedBy(context.time)
   const layoutNow = async (): Promise<StoreLayout> =>
     movableLayout((await context.catalog.reload({ signal })).layout)
   const reports = new Map<number, MoveReport>()
@@ -101,17 +112,39 @@ async function walkPlans(
       if ((await layoutNow()).revision !== layout.revision) continue
       throw new LooseleafError('CONFLICT', problemsText(plan.problems))
     }
+    const line = createMoveLine(context, options)
+    const waiting = [...plan.moves]
+    let announced: AnnouncedMove[] = []
     let isDone = true
-    for (const planned of plan.moves) {
-      const move = goesOn(await layoutNow())
-        ? await announcedUnlessTaken(context, planned, signal)
-        : undefined
-      isDone = move !== undefined
-      if (move === undefined) break
-      reports.set(move.id, await workOn(context, move, options))
+    for (;;) {
+      while (isDone && waiting.length > 0 && rowsOf(announced) <= rowsAhead) {
+        const [planned] = waiting.splice(0, 1) as [CountedMove]
+        const move = goesOn(await layoutNow())
+          ? await announcedUnlessTaken(context, planned, signal)
+          : undefined
+        isDone = move !== undefined
+        if (move !== undefined) announced.push({ move, planned, announcement: { at: elapsed() } })
+      }
+      const [next, ...later] = announced
+      if (next === undefined || !(await line.begin(next.move, next.announcement))) break
+      announced = later
     }
+    for (const report of await line.ended()) reports.set(report.id, report)
     if (isDone && (request === 'rebalance' || plan.moves.length === 0)) return [...reports.values()]
   }
+}
+
+interface AnnouncedMove {
+  readonly move: LayoutMove
+  readonly planned: CountedMove
+  readonly announcement: Announcement
+}
+
+function rowsOf(moves: readonly AnnouncedMove[]): number {
+  return moves.reduce(
+    (sum, { planned: { entities, tombstones, rows } }) => sum + entities + tombstones + rows,
+    0,
+  )
 }
 
 /** Announces a move. Resolves with undefined if its buckets are in another move by now. */

@@ -78,7 +78,7 @@ export { copyLast, type LastCopy } from './moves/last-copy.ts'
 export { copyIndexRows, type CopiedRows } from './moves/copy-rows.ts'
 export { consumersBehind, emptySource, type AwaitedConsumers, type Emptied } from './moves/empty.ts'
 export { groupsOf, handOver, seal, unseal } from './moves/hand-over.ts'
-export { checkedPlan, movableLayout, objectionsTo } from './moves/announce.ts'
+export { checkedPlan, completeAnnouncement, movableLayout, objectionsTo } from './moves/announce.ts'
 export { announceDraining, requireDrainable, withdrawDraining } from './moves/draining.ts'
 export { pagesByAdded } from './moves/entity-pages.ts'
 export {

@@ -1,5 +1,8 @@
+import { LooseleafError, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { tunedMoveBuckets } from '@looseleaf/mover/internal'
+import { loadShardCatalog } from '@looseleaf/index-engine/internal'
+import { faultyDriver } from '@looseleaf/testkit'
+import { drainShard, tunedMoveBuckets, tunedResumeMoves } from '@looseleaf/mover/internal'
 import type { DataStore } from '@looseleaf/store'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
@@ -72,7 +75,9 @@ test('a drain that was interrupted goes on in another process, and ends when it 
   const driver = await memoryShards(3).connect()
   const store = await filledStore(driver, 300)
   const controller = new AbortController()
-  const interrupted = store.shards.drain(0, {
+  // Each move is announced when the one before it was handed over, so a part of the buckets is in no move.
+  const interrupted = drainShard(store.context, 0, {
+    rowsAhead: 0,
     signal: controller.signal,
     onProgress: ({ step }) => step === 'checking' && controller.abort(),
   })
@@ -99,4 +104,82 @@ test('the last shard that takes buckets cannot be drained', async () => {
   expect((await store.shards.plan({ drain: 0 })).problems).toEqual([expect.stringMatching(refusal)])
   await expect(store.shards.drain(7)).rejects.toMatchObject({ code: 'BAD_OPTION' })
   await expect(store.shards.stopDraining(-1)).rejects.toMatchObject({ code: 'BAD_OPTION' })
+})
+
+test('the moves of a plan share their waits for other processes, and copy one after the other', async () => {
+  const driver = await memoryShards(3).connect()
+  await filledStore(driver, 100)
+  const steps: string[] = []
+  const bothHandedOver = Promise.withResolvers<void>()
+  let fillWaits = 0
+  const time = leapingTime()
+  const holding: Time = {
+    now: time.now,
+    async sleep(milliseconds, signal) {
+      // Before its first group, a move waits for 5.5 seconds. After its last one it waits longer.
+      if (milliseconds > 5_000 && milliseconds < 9_000) fillWaits++
+      if (milliseconds >= 9_000) await bothHandedOver.promise
+      return time.sleep(milliseconds, signal)
+    },
+  }
+  const store = await openStore(driver, holding)
+  const reports = await store.shards.drain(0, {
+    onProgress({ move, step }) {
+      if (steps.at(-1) !== `${step} ${move}`) steps.push(`${step} ${move}`)
+      if (steps.filter((each) => each.startsWith('switching')).length === 2) bothHandedOver.resolve()
+    },
+  })
+  const [one, two] = reports.map(({ id }) => id)
+  expect(reports).toMatchObject([{ state: 'done' }, { state: 'done' }])
+  const fill = ['copying', 'checking', 'sealing', 'switching']
+  expect(steps.slice(0, 8)).toEqual([
+    ...fill.map((step) => `${step} ${one}`),
+    ...fill.map((step) => `${step} ${two}`),
+  ])
+  expect(fillWaits).toBe(1)
+  expect(await rowsAt(store, 0, '0-4095')).toBe(0)
+  await checkIndexes(await openStore(driver))
+})
+
+test('a move that fails leaves those before it done, and the announced ones to the next call', async () => {
+  const driver = await memoryShards(3).connect()
+  const before = await contentsOf(await filledStore(driver, 100))
+  let isDown = true
+  const failing = faultyDriver(driver, ({ shard, operation }) =>
+    isDown && shard === 2 && operation === 'receive'
+      ? { before: () => Promise.reject(new LooseleafError('SHARD_FULL', 'Full.', { retryable: true })) }
+      : undefined,
+  )
+  const store = await openStore(failing, leapingTime())
+  await expect(store.shards.drain(0)).rejects.toMatchObject({ code: 'SHARD_FULL' })
+  expect(await store.shards.moves({ finished: true })).toMatchObject([
+    { to: 1, state: 'done' },
+    { to: 2, state: 'copying', heldUpBy: 'Full.' },
+  ])
+  isDown = false
+  expect(await store.shards.drain(0)).toMatchObject([{ to: 2, state: 'done' }])
+  expect(await contentsOf(await openStore(driver))).toEqual(before)
+})
+
+test('every shard has the announcement of a move before its first copy, although the process that announced it has died', async () => {
+  const driver = await memoryShards(3).connect()
+  await filledStore(driver, 60)
+  const dying = faultyDriver(driver, ({ shard, table, operation }) =>
+    shard === 2 && table === 'catalog' && operation === 'change'
+      ? { before: () => Promise.reject(new LooseleafError('CLOSED', 'The process has died.')) }
+      : undefined,
+  )
+  const dead = await openStore(dying, leapingTime())
+  await expect(tunedMoveBuckets(dead, MOVES[0]!)).rejects.toMatchObject({ code: 'CLOSED' })
+  const movesOn = async (number: number): Promise<number | undefined> =>
+    (await loadShardCatalog(driver.shards[number]!))?.layout?.moves?.length
+  expect(await Promise.all([0, 1, 2].map(movesOn))).toEqual([1, 1, undefined])
+
+  const found: unknown[] = []
+  const watched = faultyDriver(driver, ({ operation }) =>
+    operation === 'receive' ? { before: async () => void found.push(await movesOn(2)) } : undefined,
+  )
+  const mover = await openStore(watched, leapingTime())
+  expect(await tunedResumeMoves(mover)).toMatchObject([{ state: 'done' }])
+  expect(found[0]).toBe(1)
 })

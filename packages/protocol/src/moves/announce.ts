@@ -15,6 +15,7 @@ import {
   loadShardCatalogs,
   mergeCatalogs,
   presentNumbers,
+  propagateCatalog,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
 import { movableBuckets, type MoveWork } from './move-work.ts'
@@ -65,6 +66,14 @@ export async function announceMove(
   )
   context.catalog.adopt(catalog)
   return announced as LayoutMove
+}
+
+/**
+ * Completes the announcement of a move whose process may have died before every shard had it, so that no entity is committed by a catalog
+ * without it: `announceMove` has the interleaving. Resolves when every shard has it.
+ */
+export async function completeAnnouncement({ context, signal }: MoveWork): Promise<void> {
+  context.catalog.adopt(await propagateCatalog(context.driver, { signal }))
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   type ShardAnswers,
 } from '@looseleaf/index-engine/internal'
 import type { MoveOptions, MoveReport } from '@looseleaf/mover'
-import { openMoves, workOn } from '@looseleaf/mover/internal'
+import { createMoveLine, openMoves } from '@looseleaf/mover/internal'
 import { beginTarget, loadOwn, ownerFaults } from '@looseleaf/protocol/internal'
 import { addShard } from './add-shard.ts'
 
@@ -108,14 +108,14 @@ async function finishMoves(
   options: MoveOptions,
   problems: string[],
 ): Promise<readonly MoveReport[]> {
-  const reports: MoveReport[] = []
-  for (const { move } of await openMoves(context, { signal: options.signal })) {
-    await workOn(context, move, options).then(
-      (report) => reports.push(report),
-      (error: unknown) => problems.push(`Move ${move.id} has stopped: ${faultOf(error).message}`),
-    )
-  }
-  return reports
+  const open = await openMoves(context, { signal: options.signal })
+  const line = createMoveLine(context, options)
+  for (const { move } of open) await line.begin(move)
+  return (await line.settled()).flatMap((result, i) => {
+    if (result.status === 'fulfilled') return [result.value]
+    problems.push(`Move ${open[i]!.move.id} has stopped: ${faultOf(result.reason).message}`)
+    return []
+  })
 }
 
 /** Returns an error of the store, which leaves other work possible. Throws every other error, and those of a call that has to end. */

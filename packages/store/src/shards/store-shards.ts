@@ -11,10 +11,10 @@ import type {
 } from '@looseleaf/mover'
 import {
   drainShard,
-  moveChecked,
   movesIn,
   rebalanceShards,
   stopDraining,
+  tunedMoveBuckets,
   tunedUndoMove,
 } from '@looseleaf/mover/internal'
 import { optionsOf } from '../call-options.ts'
@@ -126,7 +126,7 @@ export function createStoreShards(context: EngineContext, calls: StoreCalls): St
     async move(planned, options = {}) {
       checkOptions('shards.move', options, optionsOf.move)
       calls.checkOpen()
-      return moveChecked(context, planned, options)
+      return tunedMoveBuckets({ context }, planned, options)
     },
     async drain(shard, options = {}) {
       checkOptions('shards.drain', options, optionsOf.move)

@@ -1,0 +1,179 @@
+import { isLooseleafError } from '@looseleaf/core'
+import type { LayoutMove } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { consumersBehind, createThrottle, type MoveWork, type Throttle } from '@looseleaf/protocol/internal'
+import { createTurns, type Turns } from './turns.ts'
+import { findMove, openMoves, type OpenMove } from './open-moves.ts'
+import { claimMove, isLeaseLost, type MoveLease } from './move-lease.ts'
+import { namesOf, reported } from './move-events.ts'
+import type { MoveOptions } from './move-options.ts'
+import type { MoveJob } from './move-job.ts'
+import { moveSteps, type MoveRecord } from './move-record.ts'
+import { createMeter } from './progress.ts'
+import { readMove, type MoveReport } from './move-report.ts'
+import { withRetries } from './retries.ts'
+import { TUNING, type Tuned } from './tuning.ts'
+import { walkMove } from './walk-move.ts'
+
+/** Work of one call that has several moves. */
+export interface SharedWork {
+  /** Copies and deletes of all moves of the call, so that a rate limit holds for them together. */
+  readonly throttle: Throttle
+  /** Turns for everything but waits. */
+  readonly turns: Turns
+}
+
+/** The time by which all shards had the announcement of a move, by the clock of `elapsedBy`; undefined while it is unknown. */
+export interface Announcement {
+  at: number | undefined
+}
+
+/** A move of a call with several. */
+export interface MoveInLine extends SharedWork {
+  readonly announcement: Announcement
+  /** Called when the move has handed its buckets over, and only waits and deletes from now on. */
+  readonly onHandedOver?: (() => void) | undefined
+}
+
+async function walkOpen(job: MoveJob, found: OpenMove | undefined): Promise<void> {
+  if (found !== undefined) await walkMove(job, found.phase)
+}
+
+type Walk = (job: MoveJob, found: OpenMove | undefined) => Promise<void>
+
+/** Works on a move under its lease until it is over. Tries again after failures of shards, and after another mover had the move. */
+export async function workOn(
+  context: EngineContext,
+  move: LayoutMove,
+  options: Tuned<MoveOptions>,
+  { walk = walkOpen, line = lineOfOne(context, options) }: { walk?: Walk; line?: MoveInLine } = {},
+): Promise<MoveReport> {
+  const { signal } = options
+  const tuning = { ...TUNING, ...options }
+  const work = workOf(context, move, line, signal)
+  let isWaiting = false
+  let record: MoveRecord | undefined
+
+  /** Returns the report once the move is over; undefined if another mover has it, or has taken it. */
+  async function attempt(): Promise<MoveReport | undefined> {
+    const lease = await claimed(context, move, options)
+    if (lease === undefined) {
+      if (!isWaiting) options.onWait?.(await readMove(context, move, { signal }))
+      isWaiting = true
+      // Another process may finish it meanwhile; then nothing is left to do.
+      await context.time.sleep(tuning.pollMs, signal)
+      const open = await findMove(context, move.id, { signal })
+      return open === undefined ? readMove(context, move, { signal }) : undefined
+    }
+    isWaiting = false
+    record = lease.record
+    const isDone = await underLease(work, lease, options, walk, line)
+    return isDone ? readMove(context, move, { signal }) : undefined
+  }
+
+  for (;;) {
+    const report = await withRetries(context, signal, attempt, () => progressOf(record))
+    if (report !== undefined) return report
+  }
+}
+
+export function sharedWork(context: EngineContext, { rowsPerSecond }: Tuned<MoveOptions>): SharedWork {
+  return { throttle: createThrottle(context.time, rowsPerSecond), turns: createTurns() }
+}
+
+/** The line of a call with one move at a time. */
+export function lineOfOne(
+  context: EngineContext,
+  options: Tuned<MoveOptions>,
+  announcement: Announcement = { at: undefined },
+): MoveInLine {
+  return { ...sharedWork(context, options), announcement }
+}
+
+function workOf(
+  context: EngineContext,
+  move: LayoutMove,
+  { throttle }: SharedWork,
+  signal: AbortSignal | undefined,
+): MoveWork {
+  return { context, move, throttle, signal }
+}
+
+function claimed(
+  context: EngineContext,
+  move: LayoutMove,
+  { leaseMs = 30_000, checkpointMs = TUNING.checkpointMs, signal }: Tuned<MoveOptions>,
+): Promise<MoveLease | undefined> {
+  return claimMove(context, move, { leaseMs, checkpointMs, signal })
+}
+
+/** Grows while a move gets on, and not with the few rows that each try copies again. */
+function progressOf(record: MoveRecord | undefined): number {
+  if (record === undefined) return 0
+  const { step, tables, seals, counts } = record
+  return moveSteps.indexOf(step) + tables.length + seals.length + Math.floor(counts.entities / 10_000)
+}
+
+/**
+ * Walks the move, and resolves with true. Resolves with false if another process has taken the move over: a mover that was suspended for longer than
+ * its lease may notice that by a refused step before it notices that it has lost the lease.
+ */
+async function underLease(
+  moveWork: MoveWork,
+  lease: MoveLease,
+  options: Tuned<MoveOptions>,
+  walk: Walk,
+  { turns, announcement, onHandedOver }: MoveInLine,
+): Promise<boolean> {
+  const work: MoveWork = { ...moveWork, onStatement: () => lease.saveDue() }
+  const { context, move, signal } = work
+  const { record } = lease
+  const meter = createMeter(work, namesOf(work), record, options.onProgress)
+  try {
+    await reported(work, async () => {
+      await context.catalog.reload({ signal })
+      const found = await findMove(context, move.id, { signal })
+      await walk(
+        { work, lease, meter, tuning: { ...TUNING, ...options }, turns, announcement, onHandedOver },
+        found,
+      )
+      return record.step
+    })
+  } catch (error) {
+    if (isLooseleafError(error) && error.code !== 'ABORTED') record.waitsFor = error.message
+    const isHeld = await lease.release()
+    if (isLeaseLost(error) || (isLooseleafError(error, 'CONFLICT') && !isHeld)) return false
+    throw error
+  }
+  await lease.release()
+  return true
+}
+
+/**
+ * Deletes what sources of moves still have, as soon as no consumer has to read it. Leaves moves alone that another process works on. Does
+ * nothing for moves whose consumers are behind, so it may be called again and again. Returns the reports of moves that are over now.
+ */
+export async function emptySources(
+  context: EngineContext,
+  options: Pick<Tuned<MoveOptions>, 'signal' | 'rowsPerSecond'>,
+): Promise<readonly MoveReport[]> {
+  const { signal } = options
+  const line = lineOfOne(context, options)
+  const reports: MoveReport[] = []
+  for (const { move, phase } of await openMoves(context, { signal })) {
+    if (phase !== undefined || (await consumersBehind({ context, move, signal })).length > 0) continue
+    const lease = await claimed(context, move, options)
+    if (lease === undefined) continue
+    if (
+      await underLease(
+        workOf(context, move, line, signal),
+        lease,
+        { ...options, consumersMs: 0 },
+        walkOpen,
+        line,
+      )
+    )
+      reports.push(await readMove(context, move, { signal }))
+  }
+  return reports
+}
