@@ -6,15 +6,14 @@ import {
   type BoundedRow,
   type EntityRow,
   type IndexRow,
-  type IndexRowRemoval,
-  type IndexScan,
-  type IndexTable,
   type IndexTableSpec,
   type Lane,
   type LaneOptions,
 } from '@looseleaf/core/internal'
 import type { Commit } from '@looseleaf/protocol/internal'
 import type { Observing } from '../observing/observing.ts'
+import { createIndexLanes, type IndexLanes } from './index-lanes.ts'
+import { ENOUGH_ROWS, MAX_READ_BYTES, MAX_READ_ROWS } from './lane-limits.ts'
 
 /** The lanes of one shard: one per table and kind of statement. */
 export interface ShardLanes {
@@ -59,40 +58,16 @@ export interface LongBody {
   readonly bytes: number
 }
 
-export interface IndexLanes {
-  readonly upsert: Lane<IndexRow, void>
-  readonly remove: Lane<IndexRowRemoval, void>
-  readonly scan: Lane<IndexScan, readonly IndexRow[]>
-}
-
 /** Rows per statement: enough to share the round trip and the flush, few enough to answer soon. */
 const MAX_BATCH = 256
-/** Entities read by one statement. With 256, 64 callers of pages of 20 sent a quarter more statements. */
-const MAX_READ_BATCH = 512
 /** Bytes of bodies per statement. Far below any packet limit, even as the text of a statement, which doubles them. */
 const MAX_BYTES = 2 * 1024 * 1024
-/** Bytes of bodies per answer; one longer body comes alone. Each shard may hold a few such answers in memory. */
-const MAX_READ_BYTES = 4 * 1024 * 1024
-/** Scans per statement. More are no faster. */
-const MAX_SCANS = 128
-/** Rows per statement of scans, so that a scan does not wait long for the others; a fifth for covering indexes. One longer scan goes alone. */
-const MAX_SCAN_ROWS = 5_000
-/** Estimated bytes of an index row, and of its included properties. */
-const ROW_BYTES = 200
-const INCLUDED_BYTES = 800
 /** Items in the queue of a lane. Further calls wait for room. */
 const MAX_QUEUE = 20_000
-/**
- * Rows with which a look-up by id or a statement of scans goes out without waiting for more calls. The process then decodes some answers
- * while the shard reads the others: see decision 48. Writes share a flush, and long bodies are few, so these always wait.
- */
-const ENOUGH_ROWS = 64
-/** Rows that a scan counts towards `ENOUGH_ROWS` at most, because it may find fewer than its limit. */
-const SURE_ROWS = 16
 /** Turns of the event loop that a statement under load waits for more calls. A third turn gains nothing. */
 const GATHER_TURNS = 2
 
-type MakeLane = <Item, Result>(
+export type MakeLane = <Item, Result>(
   table: string,
   kind: string,
   options: Pick<LaneOptions<Item, Result>, 'run'> & Partial<LaneOptions<Item, Result>>,
@@ -108,10 +83,31 @@ export interface OwnerCheck {
     ids: readonly Uint8Array[],
     send: (ids: readonly Uint8Array[]) => Promise<Answers>,
   ): Promise<Answers>
+  /**
+   * Sends a statement whose answer tells the ids. Resolves with the answer, and tells for each id whether the server had its entity then.
+   * Never throws because of owners.
+   */
+  askFound<Answer>(send: () => Promise<Answer>): Promise<FoundAnswer<Answer>>
+  /** Tells whether an entity is on this shard by the catalog of the moment. Not for conclusions from answers. */
+  isHere(id: Uint8Array): boolean
+  /** True if the store had one shard when the check was made. */
+  readonly isAlone: boolean
+}
+
+export interface FoundAnswer<Answer> {
+  readonly answer: Answer
+  isOwned(id: Uint8Array): boolean
+  /** True if every entity that the server has was its own then. */
+  readonly ownsAll: boolean
 }
 
 /** The check of a shard that owns every entity for ever. */
-export const NO_CHECK: OwnerCheck = { ask: (ids, send) => send(ids) }
+export const NO_CHECK: OwnerCheck = {
+  ask: (ids, send) => send(ids),
+  askFound: async (send) => ({ answer: await send(), isOwned: () => true, ownsAll: true }),
+  isHere: () => true,
+  isAlone: true,
+}
 
 /**
  * Makes the lanes of a shard. `observing` attributes statements to calls, for traces and observers. Each read of entities goes through
@@ -163,7 +159,7 @@ export function createShardLanes(
   return {
     shard: shard.name,
     read: lane('entities', 'read', {
-      maxBatch: MAX_READ_BATCH,
+      maxBatch: MAX_READ_ROWS,
       enoughRows: ENOUGH_ROWS,
       run: (ids: readonly Uint8Array[]) => owners.ask(ids, readWithoutLong),
     }),
@@ -176,7 +172,7 @@ export function createShardLanes(
       },
     }),
     version: lane('entities', 'versions', {
-      maxBatch: MAX_READ_BATCH,
+      maxBatch: MAX_READ_ROWS,
       enoughRows: ENOUGH_ROWS,
       run: (ids: readonly Uint8Array[]) => owners.ask(ids, readVersions),
     }),
@@ -204,7 +200,7 @@ export function createShardLanes(
     index(spec) {
       let lanes = byTable.get(spec.table)
       if (lanes === undefined) {
-        lanes = createIndexLanes(shard.index(spec), spec, lane)
+        lanes = createIndexLanes(shard.index(spec), spec, lane, owners)
         byTable.set(spec.table, lanes)
       }
       return lanes
@@ -230,32 +226,6 @@ export function createShardLanes(
           items,
           waiting,
         })),
-  }
-}
-
-function createIndexLanes(table: IndexTable, spec: IndexTableSpec, lane: MakeLane): IndexLanes {
-  return {
-    upsert: lane(spec.table, 'upsert', {
-      run: async (rows: readonly IndexRow[]) => {
-        await table.upsert(rows)
-        return rows.map(() => undefined)
-      },
-    }),
-    remove: lane(spec.table, 'remove', {
-      run: async (rows: readonly IndexRowRemoval[]) => {
-        await table.remove(rows)
-        return rows.map(() => undefined)
-      },
-    }),
-    scan: lane(spec.table, 'scan', {
-      maxBatch: MAX_SCANS,
-      maxBytes: MAX_SCAN_ROWS * ROW_BYTES,
-      enoughRows: ENOUGH_ROWS,
-      rowsOf: ({ limit }) => Math.min(limit, SURE_ROWS),
-      bytesOf: ({ limit, included = false }) => limit * (included ? ROW_BYTES + INCLUDED_BYTES : ROW_BYTES),
-      run: async (scans: readonly IndexScan[]) =>
-        scans.length === 1 ? [await table.scan(scans[0] as IndexScan)] : table.scanMany(scans),
-    }),
   }
 }
 

@@ -28,9 +28,14 @@ export interface EntityReader {
   getMany(ids: readonly Uint8Array[], options: ReadOptions): Promise<(Entity | undefined)[]>
   /**
    * Hands over living entities in the order of `ids`, in groups of some MiB, until `take` returns false. Holds little more than one
-   * group in memory.
+   * group in memory. `known` has the rows of entities that were read already, and null for an id without one; undefined for an id to read.
    */
-  each(ids: readonly Uint8Array[], options: ReadOptions, take: TakeGroup): Promise<void>
+  each(
+    ids: readonly Uint8Array[],
+    options: ReadOptions,
+    take: TakeGroup,
+    known?: readonly KnownRow[],
+  ): Promise<void>
   /** Reads the versions of entities and tombstones in the order of `ids`; undefined for an id without either. */
   versions(ids: readonly Uint8Array[], options?: CallOptions): Promise<readonly (number | undefined)[]>
   /** Decodes the bag of a row; undefined for a tombstone. See `decodeBody`. */
@@ -38,6 +43,8 @@ export interface EntityReader {
   /** Decodes the entity of a row; undefined for a tombstone. */
   entity(row: EntityRow, shard: string, options?: ReadOptions): Promise<ReadEntity | undefined>
 }
+
+type KnownRow = BoundedRow | null | undefined
 
 const IDS_AT_ONCE = 1024
 /** Bytes of one group, stored and decoded bodies together. A larger entity is a group of its own. */
@@ -158,14 +165,43 @@ export function createEntityReader(
     await Promise.all(work)
   }
 
+  /** Asks for the rows that are not known. */
+  async function askUnknown(
+    ids: readonly Uint8Array[],
+    lanesOfIds: ShardLanes[],
+    known: readonly KnownRow[],
+    signal: AbortSignal | undefined,
+  ): Promise<AskedRow[]> {
+    const rows = known.map((row): AskedRow => row ?? undefined)
+    const places = [...known.keys()].filter((place) => known[place] === undefined)
+    if (places.length === 0) return rows
+    const lanesOfPlaces = places.map((place) => lanesOfIds[place] as ShardLanes)
+    const unknownIds = places.map((place) => ids[place] as Uint8Array)
+    const found = await ask(unknownIds, lanesOfPlaces, sendRead(signal), signal)
+    for (const [i, place] of places.entries()) {
+      rows[place] = found[i]
+      lanesOfIds[place] = lanesOfPlaces[i] as ShardLanes
+    }
+    return rows
+  }
+
   /** Returns true if `take` wants more. */
-  async function eachOf(ids: readonly Uint8Array[], options: ReadOptions, take: TakeGroup): Promise<boolean> {
+  async function eachOf(
+    ids: readonly Uint8Array[],
+    options: ReadOptions,
+    take: TakeGroup,
+    known: readonly KnownRow[] | undefined,
+  ): Promise<boolean> {
+    const { signal } = options
     const lanesOfIds = ids.map(laneOf)
-    const rows: AskedRow[] = await ask(ids, lanesOfIds, sendRead(options.signal), options.signal)
+    const rows: AskedRow[] =
+      known === undefined
+        ? await ask(ids, lanesOfIds, sendRead(signal), signal)
+        : await askUnknown(ids, lanesOfIds, known, signal)
     let group: (ReadEntity | undefined)[] = []
     let bytes = 0
     for (let i = 0; i < rows.length; i++) {
-      if (!isWhole(rows[i])) await readLong(rows, lanesOfIds, i, options.signal)
+      if (!isWhole(rows[i])) await readLong(rows, lanesOfIds, i, signal)
       // `readLong` has replaced a bounded row by the whole one.
       const row = rows[i] as EntityRow | undefined
       const decoded = row && decodeEntity(row, (lanesOfIds[i] as ShardLanes).shard, options)
@@ -182,13 +218,20 @@ export function createEntityReader(
     return group.length === 0 || take(group)
   }
 
-  async function each(ids: readonly Uint8Array[], options: ReadOptions, take: TakeGroup): Promise<void> {
+  async function each(
+    ids: readonly Uint8Array[],
+    options: ReadOptions,
+    take: TakeGroup,
+    known?: readonly KnownRow[],
+  ): Promise<void> {
     if (ids.length <= IDS_AT_ONCE) {
-      await eachOf(ids, options, take)
+      await eachOf(ids, options, take, known)
       return
     }
-    for (let start = 0; start < ids.length; start += IDS_AT_ONCE)
-      if (!(await eachOf(ids.slice(start, start + IDS_AT_ONCE), options, take))) return
+    for (let start = 0; start < ids.length; start += IDS_AT_ONCE) {
+      const end = start + IDS_AT_ONCE
+      if (!(await eachOf(ids.slice(start, end), options, take, known?.slice(start, end)))) return
+    }
   }
 
   return {

@@ -99,7 +99,7 @@ function readServers(): string[] {
   return store
     .stats()
     .shards.flatMap(({ name, lanes, replicas: own }) => [
-      ...(lanes.some(({ kind }) => ['read', 'scan', 'exist'].includes(kind)) ? [name] : []),
+      ...(lanes.some(({ kind }) => ['read', 'scan', 'scan entities', 'exist'].includes(kind)) ? [name] : []),
       ...own.filter((one) => one.lanes.length > 0).map((one) => one.name),
     ])
 }
@@ -109,7 +109,7 @@ const statementsOf = (name: string): number =>
     .shards.flatMap((shard) => [shard, ...shard.replicas])
     .filter((one) => one.name === name)
     .flatMap(({ lanes }) => lanes)
-    .filter(({ kind }) => ['read', 'scan', 'exist'].includes(kind))
+    .filter(({ kind }) => ['read', 'scan', 'scan entities', 'exist'].includes(kind))
     .reduce((sum, { statements }) => sum + statements, 0)
 
 beforeEach(async () => {

@@ -28,8 +28,17 @@ export function createOwnerCheck(
   looksOfStore: Looks,
   { number, shard, isReplica = false }: Server,
 ): OwnerCheck {
+  const isHere = (id: Uint8Array): boolean => catalog.latest().placement.shardOfId(id) === number
+  const isAlone = catalog.latest().placement.rows.shards.length === 1
   // Such a store never moves anything.
-  if (router.buckets === undefined) return NO_CHECK
+  if (router.buckets === undefined) {
+    const askFound: OwnerCheck['askFound'] = async (send) => ({
+      answer: await send(),
+      isOwned: isHere,
+      ownsAll: true,
+    })
+    return { ...NO_CHECK, askFound, isHere, isAlone }
+  }
 
   const looks = looksOfStore.of(shard)
 
@@ -47,8 +56,8 @@ export function createOwnerCheck(
     for (let i = 0; i < ids.length; i++) if (!has(known, ids[i] as Uint8Array)) throw refused()
   }
 
-  /** Returns a catalog that is as new as the shard's was after the answer. */
-  async function after(before: PlacedCatalog): Promise<PlacedCatalog> {
+  /** Returns a catalog that is as new as the shard's was after the answer; undefined if none was found. */
+  async function after(before: PlacedCatalog): Promise<PlacedCatalog | undefined> {
     for (let count = 0; count < MAX_LOOKS; count++) {
       const { epoch } = await looks.next()
       if (epoch === before.epochs[number]) return before
@@ -58,22 +67,27 @@ export function createOwnerCheck(
       // A greater one is of a change after the look, unless a failover has lost changes.
       if (knownEpoch === epoch || (knownEpoch > epoch && epoch > (before.epochs[number] ?? 0))) return known
       // The replica has not replayed the changes of its primary.
-      if (isReplica) throw refused()
+      if (isReplica) return undefined
     }
-    throw refused()
+    return undefined
   }
 
-  async function requireOwned(before: PlacedCatalog, ids: readonly Uint8Array[]): Promise<void> {
+  /** Returns a test whether the shard had an entity of `before` when it answered; undefined if it had all of them. */
+  async function lostSince(before: PlacedCatalog): Promise<((id: Uint8Array) => boolean) | undefined> {
     if (!isMoving(before, number)) {
       // This look may have begun before the answer, so it takes no time of its own when the statement was sent together with it.
       await looks.soon()
-      if (isQuiet(looks, before, number)) return
+      if (isQuiet(looks, before, number)) return undefined
     }
     const known = await after(before)
-    if (known === before) return
-    requireAll(known, ids)
-    for (const id of ids)
-      if (known.placement.arrivalOfId(id) !== before.placement.arrivalOfId(id)) throw refused()
+    if (known === before) return undefined
+    if (known === undefined) return () => true
+    return (id) => !has(known, id) || known.placement.arrivalOfId(id) !== before.placement.arrivalOfId(id)
+  }
+
+  async function requireOwned(before: PlacedCatalog, ids: readonly Uint8Array[]): Promise<void> {
+    const isLost = await lostSince(before)
+    if (isLost !== undefined && ids.some(isLost)) throw refused()
   }
 
   /** Checks by the catalog of the moment when the statement is sent. Throws before that if the server has lost one of the ids. */
@@ -85,28 +99,49 @@ export function createOwnerCheck(
     return before
   }
 
-  async function askReplica<Answers>(ids: readonly Uint8Array[], send: Send<Answers>): Promise<Answers> {
-    // A replica may be behind the catalog of this process.
+  /** Tells whether a replica has the catalog of this process. It may be behind it. */
+  async function hasCaughtUp(): Promise<boolean> {
     const { epochs } = catalog.latest()
-    if (looks.last?.epoch !== epochs[number]) {
-      const { epoch } = await looks.soon()
-      if (epoch !== epochs[number]) throw refused()
-    }
+    return looks.last?.epoch === epochs[number] || (await looks.soon()).epoch === epochs[number]
+  }
+
+  async function askReplica<Answers>(ids: readonly Uint8Array[], send: Send<Answers>): Promise<Answers> {
+    if (!(await hasCaughtUp())) throw refused()
     const before = begin(ids)
     const answers = await send(ids)
     if (!isQuiet(looks, before, number)) await requireOwned(before, ids)
     return answers
   }
 
+  function beginLook(): void {
+    if (looks.last === undefined || looks.last.isDue()) looks.begin()
+  }
+
   return {
+    isHere,
+    isAlone,
     // No async function, because each promise of a statement is measurable.
     ask(ids, send) {
-      if (looks.last === undefined || looks.last.isDue()) looks.begin()
+      beginLook()
       if (isReplica) return askReplica(ids, send)
       const before = begin(ids)
       return send(ids).then((answers) =>
         isQuiet(looks, before, number) ? answers : requireOwned(before, ids).then(() => answers),
       )
+    },
+    async askFound(send) {
+      beginLook()
+      if (isReplica && !(await hasCaughtUp()))
+        return { answer: await send(), isOwned: () => false, ownsAll: false }
+      const before = catalog.latest()
+      const answer = await send()
+      const isLost = isQuiet(looks, before, number) ? undefined : await lostSince(before)
+      return {
+        answer,
+        isOwned: (id) => has(before, id) && (isLost === undefined || !isLost(id)),
+        // Before the first move no shard has entities of another one.
+        ownsAll: before.layout?.moves === undefined && isLost === undefined,
+      }
     },
   }
 }

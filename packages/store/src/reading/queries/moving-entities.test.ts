@@ -63,8 +63,10 @@ async function heldUpReader(
 ): Promise<{ reader: DataStore; reached: Promise<void>; resume(): void }> {
   const reached = Promise.withResolvers<void>()
   const resumed = Promise.withResolvers<void>()
+  let scans = 0
   const reader = await open((call) => {
-    if (call.operation !== 'scan' || call.shard !== shard || call.number !== scan) return undefined
+    const isScan = call.operation === 'scan' || call.operation === 'scanEntities'
+    if (!isScan || call.shard !== shard || ++scans !== scan) return undefined
     return {
       before() {
         reached.resolve()

@@ -40,7 +40,7 @@ export function createReadAll(
     const checkTime = (): void => {
       if (isTooLong()) throw tookTooLong(entries[0]!.name, catalog.current().queryTimeMs)
     }
-    const { scan, read } = rows(wholeReader(sources, damagedHandler(onDamaged, view)))
+    const { scan, read } = rows(wholeReader(sources, plan, damagedHandler(onDamaged, view)))
     const scanInTime: QueryPorts['scan'] = (...args) => {
       checkTime()
       return scan(...args)

@@ -55,7 +55,7 @@ export function createReadPages(context: EngineContext, completeness: Completene
     return Promise.all(
       plans.map(async (plan) => {
         const damaged = createDamagedList(damagedHandler(onDamaged, sources.view))
-        const reader = rows(wholeReader(sources, damaged.handle))
+        const reader = rows(wholeReader(sources, plan, damaged.handle))
         const page = await runQuery(reader, plan, { cursor, signal, budget })
         const { rowsDiscarded } = page.cost
         if (rowsDiscarded > 0)

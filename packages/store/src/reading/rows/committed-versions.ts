@@ -1,19 +1,32 @@
 import type { QueryPorts, ReadEntity, RowPlace, TakeGroup } from '@looseleaf/index-engine/internal'
+import type { RowWithVersion } from '../../calls/index-lanes.ts'
 import type { EntityReader } from '../entities/entity-reader.ts'
 
+/** A `RowWithVersion`, or the place where a page begins. */
+export type VersionedPlace = RowPlace & Pick<RowWithVersion, 'entityVersion'>
+
+/** True if no version has to be read by id. */
+export function knowsVersions(rows: readonly VersionedPlace[]): boolean {
+  return rows.every(({ entityVersion }) => entityVersion !== undefined)
+}
+
 /**
- * Reads the committed versions of the entities of rows, in the order of the rows. A row has the version of the attempt that wrote it. If
- * the entity has the same version, that attempt was committed, and so is the content of the row (see `diffRows`).
+ * Returns the committed versions of the entities of rows, in the order of the rows; reads those that did not come with their rows. A row
+ * has the version of the attempt that wrote it. If the entity has the same version, that attempt was committed, and so is the content of
+ * the row (see `diffRows`).
  */
-export function committedVersions(
+export async function committedVersions(
   reader: Pick<EntityReader, 'versions'>,
-  rows: readonly RowPlace[],
+  rows: readonly VersionedPlace[],
   signal: AbortSignal | undefined,
 ): Promise<readonly (number | undefined)[]> {
-  return reader.versions(
-    rows.map(({ entityId }) => entityId),
-    { signal },
-  )
+  const versions = rows.map(({ entityVersion }) => entityVersion ?? undefined)
+  const others = [...rows.keys()].filter((place) => rows[place]!.entityVersion === undefined)
+  if (others.length === 0) return versions
+  const ids = others.map((place) => rows[place]!.entityId)
+  const found = await reader.versions(ids, { signal })
+  for (const [i, place] of others.entries()) versions[place] = found[i]
+  return versions
 }
 
 /**

@@ -4,15 +4,18 @@ import {
   bodyRuns,
   bytesInHand,
   isPending,
-  tableSpec,
   type EngineContext,
   type QueryPlan,
   type ReadEntity,
-  type RowPlace,
   type TakeGroup,
 } from '@looseleaf/index-engine/internal'
 import type { ReadView } from '../freshness/replica-reads.ts'
-import { committedVersions, takeInRowOrder } from './committed-versions.ts'
+import {
+  committedVersions,
+  knowsVersions,
+  takeInRowOrder,
+  type VersionedPlace,
+} from './committed-versions.ts'
 import type { ListCost } from './list-cost.ts'
 import { readParts } from './part-reader.ts'
 import type { RowReaderFrom } from './row-reader.ts'
@@ -27,7 +30,7 @@ export interface CoveredList {
 const ITEM_BYTES = 200
 
 /** An `IndexRow`, or the place where a page begins, which has no included part. */
-type CoveringRow = RowPlace & Pick<IndexRow, 'included'>
+type CoveringRow = VersionedPlace & Pick<IndexRow, 'included'>
 
 /** An item of a row; undefined if its entity has to be read. */
 type Part = ReadEntity | undefined
@@ -67,10 +70,12 @@ export function coveredReader(
     }
   }
 
-  return ({ read }) => {
+  return ({ read, scanRows, scanVersions }) => {
     const readWholeParts = readParts(entry, read)
+    const scanCovering = verify ? scanVersions : scanRows
     let covered = 0
     let wholeReads = 0
+    let versionReads = 0
 
     /** Hands over the items of rows whose parts fit into memory together. Returns true if `take` wants more. */
     async function readRun(
@@ -91,11 +96,9 @@ export function coveredReader(
     }
 
     return {
-      scan: (shard, scan, signal) =>
-        lanes(shard)
-          .index(tableSpec(entry))
-          .scan.submit({ ...scan, included: true }, signal),
+      scan: (shard, scan, signal, index) => scanCovering(shard, { ...scan, included: true }, signal, index),
       async read(rows: readonly CoveringRow[], signal, take) {
+        if (verify && !knowsVersions(rows)) versionReads++
         const versions = verify ? await committedVersions(reader, rows, signal) : undefined
         let from = 0
         for (const run of bodyRuns(rows, ({ included }) => (included ? bytesInHand(codec, included) : 0))) {
@@ -105,7 +108,7 @@ export function coveredReader(
         }
       },
       costOf(cost): ListCost {
-        if (verify) return { ...cost, entitiesCovered: covered }
+        if (verify) return { ...cost, entityReads: versionReads + wholeReads, entitiesCovered: covered }
         // A covered item reads nothing of its entity.
         const entitiesRead = cost.entitiesRead - covered
         return { ...cost, entityReads: wholeReads, entitiesRead, entitiesCovered: covered }

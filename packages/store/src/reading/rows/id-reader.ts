@@ -4,8 +4,8 @@ import type { RowReaderFrom } from './row-reader.ts'
 const ID_BYTES = 200
 
 /** Takes the ids from the rows, without reading entities. The key of its row makes each id an answer at that place. */
-export const idReader: RowReaderFrom = ({ scan }) => ({
-  scan,
+export const idReader: RowReaderFrom = ({ scanRows }) => ({
+  scan: scanRows,
   async read(rows, _, take) {
     take(
       rows.map(({ key, entityId }) => ({

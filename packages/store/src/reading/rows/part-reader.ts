@@ -5,10 +5,10 @@ import type { RowReaderFrom } from './row-reader.ts'
 
 /** Reads whole entities, and takes the part of each that a row of this index would include. */
 export function partReader(entry: CatalogEntry): RowReaderFrom {
-  return ({ scan, read }) => ({
+  return ({ scan, read, costOf }) => ({
     scan,
     read: readParts(entry, read),
-    costOf: (cost): ListCost => ({ ...cost, entitiesCovered: 0 }),
+    costOf: (cost): ListCost => ({ ...costOf(cost), entitiesCovered: 0 }),
   })
 }
 

@@ -1,30 +1,81 @@
 import type { QueryCost } from '@looseleaf/index-engine'
-import { tableSpec, type QueryPorts } from '@looseleaf/index-engine/internal'
+import {
+  tableSpec,
+  type IntersectionPlan,
+  type QueryPlan,
+  type QueryPorts,
+  type RowPlace,
+} from '@looseleaf/index-engine/internal'
+import type { IndexLanes, RowWithEntity } from '../../calls/index-lanes.ts'
+import { MAX_READ_ROWS } from '../../calls/lane-limits.ts'
 import type { ReadOptions } from '../entities/entity-reader.ts'
 import type { Sources } from '../steps/read.ts'
 
 /** Reads the index rows of a plan, and the items to which they lead. */
 export interface RowReader extends QueryPorts {
-  /** Corrects the cost of a page, which counts an entity for every item. Without it every item was a whole entity. */
+  /** Corrects the cost of a page, which counts an entity for every item, and a read for every batch. */
   readonly costOf?: (cost: QueryCost) => QueryCost
 }
 
-/** Makes another reader from the reader of whole entities. */
-export type RowReaderFrom = (whole: RowReader) => RowReader
+/** Reads whole entities, and offers scans for other readers. */
+export interface WholeReader extends RowReader {
+  readonly costOf: (cost: QueryCost) => QueryCost
+  /** Scans rows alone. */
+  readonly scanRows: QueryPorts['scan']
+  /** Scans rows, with the versions of their entities if that pays, see `RowWithVersion`. */
+  readonly scanVersions: QueryPorts['scan']
+}
 
-/** Makes the usual reader: each item is the entity of its row, by id. */
+/** Makes another reader from the reader of whole entities. */
+export type RowReaderFrom = (whole: WholeReader) => RowReader
+
+/**
+ * Shards of a range up to which its rows come with their entities. Each shard reads as many rows as the page may need, so a page reads
+ * entities of all shards for nothing but one.
+ */
+const MAX_JOINED_SHARDS = 2
+
+/** Makes the usual reader: each item is the entity of its row, which came with the row or is read by id. */
 export function wholeReader(
   { view: { lanes, reader }, entries }: Sources,
+  plan: QueryPlan | IntersectionPlan,
   handleDamaged: ReadOptions['handleDamaged'],
-): RowReader {
+): WholeReader {
+  let reads = 0
+  const joins = mayJoin(plan)
+  const lanesOf = (shard: number, index: number): IndexLanes => lanes(shard).index(tableSpec(entries[index]!))
+
   return {
-    scan: (shard, scan, signal, index) =>
-      lanes(shard).index(tableSpec(entries[index]!)).scan.submit(scan, signal),
-    read: (rows, signal, take) =>
-      reader.each(
+    scan(shard, scan, signal, index) {
+      const { local, scan: scanRows, scanEntities } = lanesOf(shard, index)
+      const isJoined = joins && scan.limit <= MAX_READ_ROWS && local.entitiesPay()
+      return (isJoined ? scanEntities : scanRows).submit(scan, signal)
+    },
+    scanRows: (shard, scan, signal, index) => lanesOf(shard, index).scan.submit(scan, signal),
+    scanVersions(shard, scan, signal, index) {
+      const { local, scan: scanRows, scanVersions } = lanesOf(shard, index)
+      return (joins && local.versionsPay ? scanVersions : scanRows).submit(scan, signal)
+    },
+    read(rows: readonly Row[], signal, take) {
+      const known = rows.some(hasEntity) ? rows.map(({ entity }) => entity) : undefined
+      if (known === undefined || known.includes(undefined)) reads++
+      return reader.each(
         rows.map(({ entityId }) => entityId),
         { signal, handleDamaged },
         take,
-      ),
+        known,
+      )
+    },
+    costOf: (cost) => ({ ...cost, entityReads: reads }),
   }
+}
+
+/** A `RowWithEntity`, or the place where a page begins. */
+type Row = RowPlace & Pick<RowWithEntity, 'entity'>
+
+const hasEntity = ({ entity }: Row): boolean => entity !== undefined
+
+/** Tells whether most of the rows that the scans of a plan return are examined. An intersection examines those alone that are in all. */
+function mayJoin(plan: QueryPlan | IntersectionPlan): boolean {
+  return 'ranges' in plan && plan.ranges.every(({ shards }) => shards.length <= MAX_JOINED_SHARDS)
 }

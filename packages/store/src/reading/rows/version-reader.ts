@@ -1,6 +1,6 @@
 import type { ReadEntity } from '@looseleaf/index-engine/internal'
 import type { ReadView } from '../freshness/replica-reads.ts'
-import { committedVersions, takeInRowOrder } from './committed-versions.ts'
+import { committedVersions, takeInRowOrder, type VersionedPlace } from './committed-versions.ts'
 import type { RowReaderFrom } from './row-reader.ts'
 
 /**
@@ -8,9 +8,9 @@ import type { RowReaderFrom } from './row-reader.ts'
  * Reads an entity whole if they differ.
  */
 export function versionReader({ reader }: Pick<ReadView, 'reader'>): RowReaderFrom {
-  return ({ scan, read }) => ({
-    scan,
-    async read(rows, signal, take) {
+  return ({ scanVersions, read }) => ({
+    scan: scanVersions,
+    async read(rows: readonly VersionedPlace[], signal, take) {
       const versions = await committedVersions(reader, rows, signal)
       const known = rows.map(({ key, entityId: id, version }, place): ReadEntity | undefined =>
         version === undefined || versions[place] !== version

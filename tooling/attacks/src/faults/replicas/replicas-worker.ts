@@ -48,7 +48,9 @@ async function run(worker: Worker): Promise<void> {
     ),
   ])
   const items = (lanes: readonly { readonly kind: string; readonly items: number }[]): number =>
-    lanes.filter(({ kind }) => kind === 'read' || kind === 'scan').reduce((sum, lane) => sum + lane.items, 0)
+    lanes
+      .filter(({ kind }) => kind === 'read' || kind.startsWith('scan'))
+      .reduce((sum, lane) => sum + lane.items, 0)
   const stats = store.stats().shards
   worker.recorder.write({
     kind: 'done',

@@ -1,0 +1,73 @@
+import type { IndexRow } from '@looseleaf/core/internal'
+
+/**
+ * Share of the rows of one index table on one shard that lead to entities of the same shard, as far as this process has seen. Where it is
+ * large, a page reads its rows and their entities in one statement.
+ */
+export interface LocalShare {
+  /** True if rows should be read with the versions of their entities. */
+  readonly versionsPay: boolean
+  /** True if rows should be read with their entities. False for some time if most bodies are too long for that. */
+  entitiesPay(): boolean
+  /** Share from 0 to 1; undefined if too few rows were seen. */
+  readonly value: number | undefined
+  /** Takes note of some rows of a page, by whether each leads to an entity of this shard. */
+  learn<Row extends IndexRow>(page: readonly Row[], isLocal: (row: Row) => boolean): void
+  /** Takes note of some rows that were read with their entities, by whether each body was left out. */
+  learnLengths<Row extends IndexRow>(page: readonly Row[], isLong: (row: Row) => boolean): void
+}
+
+/**
+ * Rows that lead nowhere near cost a second statement, as they do without a join, and a longer first one. Rows that are placed by chance on
+ * two shards have a share of a half, so the bound has to be well above that.
+ */
+const ENOUGH = 0.75
+/** A share counts from so many rows on. A single page tells it. */
+const MIN_SEEN = 12
+/** A row changes the share by one in so many. */
+const WINDOW = 64
+/** Rows of a page that are looked at: the first ones, which decide whether it needs another statement. */
+const SAMPLE = 8
+/** Share of bodies left out from which entities are read by id, and scans until they are tried again. */
+const MANY_LONG = 0.25
+const REST = 200
+
+/** Creates the share of a table. `isAlwaysLocal`: the store has one shard, or the index keeps rows on the shards of their entities. */
+export function createLocalShare(isAlwaysLocal: boolean): LocalShare {
+  let share = isAlwaysLocal ? 1 : 0
+  let seen = isAlwaysLocal ? WINDOW : 0
+  let longShare = 0
+  let rest = 0
+
+  const isMostlyLocal = (): boolean => seen >= MIN_SEEN && share >= ENOUGH
+
+  return {
+    get versionsPay() {
+      return isMostlyLocal()
+    },
+    entitiesPay() {
+      if (!isMostlyLocal()) return false
+      if (longShare < MANY_LONG) return true
+      if (rest > 0) {
+        rest--
+        return false
+      }
+      rest = REST
+      return true
+    },
+    get value() {
+      return seen < MIN_SEEN ? undefined : share
+    },
+    learn(page, isLocal) {
+      const count = Math.min(page.length, seen < WINDOW ? SAMPLE * 2 : SAMPLE)
+      for (let i = 0; i < count; i++) {
+        if (seen < WINDOW) seen++
+        share += ((isLocal(page[i]!) ? 1 : 0) - share) / seen
+      }
+    },
+    learnLengths(page, isLong) {
+      const count = Math.min(page.length, SAMPLE)
+      for (let i = 0; i < count; i++) longShare += ((isLong(page[i]!) ? 1 : 0) - longShare) / WINDOW
+    },
+  }
+}
