@@ -37,8 +37,12 @@ export interface IndexLanes {
 
 /** Scans per statement. More are no faster. */
 const MAX_SCANS = 128
-/** Joins per statement: as many as connections keep prepared. As text, a server takes two thirds longer for joins of 4 rows. */
-const MAX_JOINS = 32
+/**
+ * Scans of a batch from which small ones go without a join: a server takes some time to plan each join, and so many scans need a second
+ * statement for each shard anyway.
+ */
+const MANY_SCANS = 64
+const SMALL_SCAN_ROWS = 8
 /** Rows per statement of scans, so that a scan does not wait long for the others; a fifth for covering indexes. One longer scan goes alone. */
 const MAX_SCAN_ROWS = 5_000
 /** Estimated bytes of an index row, and of its included properties. */
@@ -64,6 +68,12 @@ export function createIndexLanes(
   }
   const isHere = ({ entityId }: IndexRow): boolean => owners.isHere(entityId)
 
+  async function scanPlain(scans: readonly IndexScan[]): Promise<readonly (readonly IndexRow[])[]> {
+    const pages = scans.length === 1 ? [await table.scan(scans[0]!)] : await table.scanMany(scans)
+    for (const page of pages) local.learn(page, isHere)
+    return pages
+  }
+
   return {
     local,
     upsert: lane(name, 'upsert', {
@@ -80,20 +90,15 @@ export function createIndexLanes(
     }),
     scan: lane(name, 'scan', {
       ...scanOptions,
-      run: async (scans: readonly IndexScan[]) => {
-        const pages =
-          scans.length === 1 ? [await table.scan(scans[0] as IndexScan)] : await table.scanMany(scans)
-        for (const page of pages) local.learn(page, isHere)
-        return pages
-      },
+      run: scanPlain,
     }),
     scanEntities: lane(name, 'scan entities', {
       ...scanOptions,
-      maxBatch: MAX_JOINS,
       maxBytes: MAX_READ_ROWS,
       bytesOf: ({ limit }: IndexScan) => limit,
       async run(scans: readonly IndexScan[]) {
-        const rows = scans.reduce((sum, { limit }) => sum + limit, 0)
+        const rows = rowsOf(scans)
+        if (areMany(scans, rows)) return scanPlain(scans)
         const maxBody = Math.floor(MAX_READ_BYTES / rows)
         const bounded = scans.map((scan) => ({ ...scan, maxBody }))
         const found = await owners.askFound(() => table.scanEntities(bounded))
@@ -111,6 +116,7 @@ export function createIndexLanes(
     scanVersions: lane(name, 'scan versions', {
       ...scanOptions,
       async run(scans: readonly IndexScan[]) {
+        if (areMany(scans, rowsOf(scans))) return scanPlain(scans)
         const found = await owners.askFound(() => table.scanVersions(scans))
         return found.answer.map((page) =>
           settled<VersionedRow, RowWithVersion>(
@@ -140,3 +146,8 @@ export function createIndexLanes(
     })
   }
 }
+
+const rowsOf = (scans: readonly IndexScan[]): number => scans.reduce((sum, { limit }) => sum + limit, 0)
+
+const areMany = ({ length }: readonly IndexScan[], rows: number): boolean =>
+  length > MANY_SCANS && rows < length * SMALL_SCAN_ROWS

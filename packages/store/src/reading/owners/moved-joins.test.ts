@@ -37,7 +37,8 @@ beforeEach(async () => {
     n,
     title: 'before',
   }))
-  ;[{ id }] = (await writer.putMany(bags)) as [{ id: EntityId }]
+  const put = await writer.putMany(bags)
+  id = put[0]!.id
   await reader.query(byUser, { user })
 })
 afterEach(async () => {

@@ -118,8 +118,6 @@ describe('a store whose rows lead to entities of the same shard', () => {
     // Each row that is left out makes the page fetch more rows.
     expect(new Set(await callsOf(() => page(user)))).toEqual(new Set(['scanEntities 0']))
     expect((await page(user)).items.map(({ id }) => id)).toEqual(ids.slice(1, 6))
-    const list = () => store.list(byUser, { user }, { limit: 5 })
-    expect(new Set(await callsOf(list))).toEqual(new Set(['scanVersions 0']))
     expect((await store.list(byUser, { user }, { limit: 5 })).items).toMatchObject(
       [1, 2, 3, 4, 5].map((n) => ({ n, title: `title ${n}` })),
     )
