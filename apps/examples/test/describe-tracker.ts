@@ -1,6 +1,6 @@
-import { DataStore, type DriverFactory, type EntityId } from 'looseleaf'
+import { countNear, DataStore, type DriverFactory, type EntityId } from 'looseleaf'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { indexes } from '../src/tracker/kinds.ts'
+import { Comment, indexes, Issue, Person, Project } from '../src/tracker/kinds.ts'
 import { createTracker } from '../src/tracker/tracker.ts'
 
 const day = (n: number): Date => new Date(Date.UTC(2026, 0, n))
@@ -109,6 +109,17 @@ export function describeTracker(where: string, openShards: () => Promise<DriverF
       const [first, second] = await tracker.withComments(items)
       expect(first?.comments.map(({ text }) => text)).toEqual(['Comment 5', 'Comment 4', 'Comment 3'])
       expect([first?.count, second?.count]).toEqual([5, 0])
+    })
+
+    test('all data of a tenant is in the bucket of the tenant', async () => {
+      const { kinds } = await countNear(store, [Person, Project, Issue, Comment])
+      for (const { entities, atPlace } of Object.values(kinds)) expect(atPlace).toBe(entities)
+      // The rows of these indexes are on the shard of their entity.
+      expect(kinds['issue']?.indexes['issue_by_project']).toEqual({ rows: 45, near: 45 })
+      expect(kinds['comment']?.indexes['comment_by_issue']).toEqual({ rows: 5, near: 5 })
+      // The twelve bits after the version are the bucket.
+      const [issue] = await tracker.titled(website, 'issue 1')
+      expect(issue?.id.slice(15, 18)).toBe(acme.slice(15, 18))
     })
 
     test('the second of two concurrent edits of an issue is rejected', async () => {

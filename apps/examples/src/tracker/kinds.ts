@@ -9,8 +9,14 @@ export const Tenant = defineKind('tenant', {
   indexes: { bySlug: { by: [{ slug: 'string' }], unique: true } },
 })
 
+/*
+ * A tenant's people and projects have the place of the tenant, issues that of their project, and comments that of their issue. So all data of a tenant
+ * is in one bucket: a page of it asks one shard, and it stays together when the bucket moves.
+ */
+
 export const Person = defineKind('person', {
   schema: z.object({ tenant: z.uuid(), name: z.string(), email: z.email() }),
+  near: 'tenant',
   indexes: {
     byEmail: { by: [{ tenant: 'uuid' }, { email: { type: 'string', key: 'lower' } }], unique: true },
   },
@@ -18,6 +24,7 @@ export const Person = defineKind('person', {
 
 export const Project = defineKind('project', {
   schema: z.object({ tenant: z.uuid(), name: z.string(), slug }),
+  near: 'tenant',
   indexes: { bySlug: { by: [{ tenant: 'uuid' }, { slug: 'string' }], unique: true } },
 })
 
@@ -31,6 +38,7 @@ export const Issue = defineKind('issue', {
     assignee: z.uuid().nullable().default(null),
     due: z.date().optional(),
   }),
+  near: 'project',
   indexes: {
     byProject: { by: [{ project: 'uuid' }, { status: 'string' }, { due: { type: 'time', nulls: 'last' } }] },
     byAssignee: {
@@ -44,6 +52,7 @@ export const Issue = defineKind('issue', {
 
 export const Comment = defineKind('comment', {
   schema: z.object({ issue: z.uuid(), author: z.uuid(), text: z.string(), at: z.date() }),
+  near: 'issue',
   indexes: { byIssue: { by: [{ issue: 'uuid' }, { at: 'time' }] } },
 })
 
