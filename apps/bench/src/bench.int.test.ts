@@ -20,7 +20,7 @@ describe('on two MariaDB servers', () => {
 
   test('the hand-written side leaves tables that Looseleaf reads and finds consistent', async () => {
     const server = await open()
-    for (const layout of ['entries', 'site', 'unique'] as const) {
+    for (const layout of ['entries', 'site', 'unique', 'near', 'nearList'] as const) {
       const databases = await server.createDatabases()
       await handWritten.create(databases, layout)
       const side = await handWritten.open(databases, layout)
@@ -34,6 +34,9 @@ describe('on two MariaDB servers', () => {
       const indexes = indexesOf(layout).map(({ definition }) => definition)
       const store = await DataStore.open({ shards: mysqlShards([...databases]), indexes })
       expect((await store.get(first.id))?.id).toBe(first.id)
+      if (layout === 'near' || layout === 'nearList')
+        for (const { id, user } of [first, data.entry(3)[0]])
+          expect(id.slice(15, 18)).toBe(user.slice(15, 18))
       for (const { name } of indexes) {
         const problems: unknown[] = []
         await checkIndex(store, name, { onProblem: (problem) => void problems.push(problem) })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Server } from '../src/servers/server.ts'
 import type { Side, SideDefinition, StoredEntry } from '../src/sides/side.ts'
 import { openDataSet, type DataSet } from '../src/workload/data-set.ts'
-import type { Entry } from '../src/workload/entry.ts'
+import { lane, type Entry } from '../src/workload/entry.ts'
 import { entryId, userId, type Ref } from '../src/workload/ids.ts'
 import type { LayoutName } from '../src/workload/indexes.ts'
 
@@ -118,6 +118,31 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
       }
     })
 
+    if (has('nearPage'))
+      test('entries near their user are found by page and list, also a new one', async () => {
+        for (const layout of ['near', 'nearList'] as const) {
+          const [side, data, entries] = await shared(layout)
+          const user = userId(1)
+          const entry = { ...data.newEntry(), user_id: user, published: new Date(Date.UTC(2026, 5, 1)) }
+          const { id } = await side.insert(entry)
+          const expected = [id, ...newestOf(entries, (each) => each.user_id === user)].slice(0, LIMIT)
+          const found = layout === 'near' ? await side.page?.(user, LIMIT) : await side.list?.(user, LIMIT)
+          expect(found?.map((each) => each.id)).toEqual(expected)
+        }
+      })
+
+    if (has('queue'))
+      test('each due job of a lane is taken and finished by one caller, and then is due again', async () => {
+        const [side, , entries] = await shared('queue')
+        const first = entries.filter(([, entry]) => entry['lane'] === lane(0)).length
+        expect(first).toBeGreaterThan(1)
+        const finished = await Promise.all([1, 2, 3].map(() => side.takeAndFinish?.(lane(0), LIMIT)))
+        expect(finished.reduce<number>((sum, count) => sum + (count ?? 0), 0)).toBeGreaterThanOrEqual(first)
+        await side.settled()
+        expect(await side.takeAndFinish?.(lane(0), LIMIT)).toBe(first)
+        expect(await side.takeAndFinish?.('no lane', LIMIT)).toBe(0)
+      })
+
     if (has('insertUnique'))
       test('a second entry with the same handle is rejected', async () => {
         const [side, data, entries] = await shared('unique')
@@ -126,7 +151,9 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
       })
   })
 
-  function has(scenario: 'list' | 'range' | 'scatter' | 'tag' | 'insertUnique'): boolean {
+  function has(
+    scenario: 'list' | 'range' | 'scatter' | 'tag' | 'nearPage' | 'queue' | 'insertUnique',
+  ): boolean {
     return definition.without?.includes(scenario) !== true
   }
 }

@@ -12,6 +12,9 @@ const ONE_CALLER: readonly ScenarioName[] = [
   'page',
   'list',
   'listUnverified',
+  'nearPage',
+  'nearInsert',
+  'nearList',
 ]
 
 export const calls: Part = {
@@ -24,6 +27,8 @@ export const calls: Part = {
         for (const scenario of scenarios) {
           await measure(scenario)
           if (ONE_CALLER.includes(scenario)) await measure(scenario, { callers: 1 })
+          // Fewer workers with a batch each suit row locks best.
+          if (scenario === 'queue') await measure(scenario, { callers: 8 })
         }
       })
     }

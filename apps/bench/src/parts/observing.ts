@@ -46,7 +46,7 @@ export const observing: Part = {
           const count = Math.ceil(bench.scale.seconds * CALLS_PER_SECOND)
           const run = async (target: DataStore): Promise<void> => {
             let remaining = count
-            const side = sideOf(target)
+            const side = sideOf(target, 'entries')
             const caller = async (): Promise<void> => {
               while (remaining-- > 0) await scenarioOf(scenario).call(side, data, [])
             }

@@ -3,12 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   DataStore,
   envelopeCodec,
+  isLooseleafError,
+  metaOf,
   mysqlShards,
   sqliteShards,
   type DataStoreOptions,
   type DriverFactory,
 } from 'looseleaf'
-import { byTag, byTime, byUser, indexesOf, listByUser, type LayoutName } from '../workload/indexes.ts'
+import { byDue, byTag, byTime, byUser, indexesOf, listByUser, type LayoutName } from '../workload/indexes.ts'
 import { createEntry } from '../workload/entry.ts'
 import { userId } from '../workload/ids.ts'
 import { scenarioNames, type ScenarioName } from '../workload/scenarios.ts'
@@ -73,7 +75,7 @@ export function looseleafSide({
       await prime(created)
       await created.close()
     },
-    open: async (databases, layout) => sideOf(await open(databases, layout, {})),
+    open: async (databases, layout) => sideOf(await open(databases, layout, {}), layout),
   }
 }
 
@@ -83,12 +85,16 @@ export function shardsOf(server: ServerKind, databases: readonly string[]): Driv
   return sqliteShards({ folder: dirname(databases[0] as string), shards: databases.length })
 }
 
-export function sideOf(store: DataStore): Side {
+export function sideOf(store: DataStore, layout: LayoutName): Side {
+  const isNear = layout === 'near' || layout === 'nearList'
   return {
     async fill(entries) {
       await store.putMany(entries.map(([{ id }, entry]) => ({ ...entry, id })))
     },
-    insert: async (entry) => ({ id: (await store.insert(entry)).id, user: entry.user_id }),
+    async insert(entry) {
+      const { id } = await store.insert(entry, isNear ? { near: entry.user_id } : {})
+      return { id, user: entry.user_id }
+    },
     async put({ id }, entry) {
       await store.put(entry, { id })
     },
@@ -135,11 +141,34 @@ export function sideOf(store: DataStore): Side {
     },
     // Not exact, because the hand-written side counts index rows without looking at entities.
     count: (user) => store.count(byUser, { user_id: user }, { exact: false }),
+    takeAndFinish: (lane, limit) => takeAndFinish(store, lane, limit),
     settled: () => store.settled(),
     async caughtUp() {
       while (store.stats().removals.inFlight > 0) await sleep(1)
     },
     close: () => store.close(),
+  }
+}
+
+/** Milliseconds of a lease. No job of the benchmark is in work for longer. */
+const LEASE_MS = 60_000
+
+async function takeAndFinish(store: DataStore, lane: string, limit: number): Promise<number> {
+  const { items } = await store.query(byDue, { lane, due: { lte: new Date() } }, { limit })
+  const finished = await Promise.all(items.map((job) => takeJob(store, job.id, metaOf(job)!.version)))
+  return finished.filter(Boolean).length
+}
+
+/** Returns false if another caller has taken the job. */
+async function takeJob(store: DataStore, id: string, ifVersion: number): Promise<boolean> {
+  try {
+    const due = new Date(Date.now() + LEASE_MS)
+    const { version } = await store.update(id, (job) => ({ ...job, due }), { ifVersion })
+    await store.update(id, (job) => ({ ...job, due: new Date() }), { ifVersion: version })
+    return true
+  } catch (error) {
+    if (isLooseleafError(error, 'VERSION_MISMATCH')) return false
+    throw error
   }
 }
 
@@ -156,6 +185,8 @@ const READING: readonly ScenarioName[] = [
   'range',
   'scatter',
   'tag',
+  'nearPage',
+  'nearList',
 ]
 
 export const looseleaf = looseleafSide({ name: 'looseleaf', title: 'Looseleaf' })
@@ -165,7 +196,7 @@ export const entityFirst = looseleafSide({
   isVariant: true,
   // Reads are the same with either write order. Writes that lose index rows leave these to the cleaner with this order, and no cleaner
   // runs here: such scenarios would count work that is never done as speed.
-  without: [...READING, 'put', 'delete', 'mixed'],
+  without: [...READING, 'put', 'delete', 'mixed', 'queue'],
   store: () => ({ writeOrder: 'entity-first' }),
 })
 /** All scenarios but five, which are enough to show the difference of a variant. */

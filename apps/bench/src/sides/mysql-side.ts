@@ -3,7 +3,14 @@ import { createPool, type Pool, type ResultSetHeader, type RowDataPacket } from 
 import type { Entry } from '../workload/entry.ts'
 import { insertRowsOf } from '../bulk/multi-row-insert.ts'
 import { tableRowsOf } from '../bulk/table-rows.ts'
-import { benchIndexes, micros, textKey, type BenchIndex, type KeyValue } from '../workload/indexes.ts'
+import {
+  benchIndexes,
+  micros,
+  textKey,
+  type BenchIndex,
+  type KeyValue,
+  type LayoutName,
+} from '../workload/indexes.ts'
 import {
   byShard,
   createPlacement,
@@ -15,6 +22,8 @@ import {
   type Placement,
 } from './index-rows.ts'
 import { looseleaf } from './looseleaf-side.ts'
+import { nearByHand } from './near-by-hand.ts'
+import { createJobTable, queueByHand } from './queue-by-hand.ts'
 import type { Side, SideDefinition, StoredEntry } from './side.ts'
 
 interface EntityRow extends RowDataPacket {
@@ -39,11 +48,14 @@ export const handWritten: SideDefinition = {
   name: 'hand-written',
   title: 'hand-written mysql2',
   server: 'mariadb',
-  create: looseleaf.create,
-  open: async (databases, layout) => openSide(databases, createPlacement(databases.length, layout)),
+  async create(databases, layout) {
+    await looseleaf.create(databases, layout)
+    if (layout === 'queue') await createJobTable(databases)
+  },
+  open: async (databases, layout) => openSide(databases, createPlacement(databases.length, layout), layout),
 }
 
-function openSide(databases: readonly string[], placement: Placement): Side {
+function openSide(databases: readonly string[], placement: Placement, layout: LayoutName): Side {
   const { router } = placement
   const codec = msgpackZlibCodec()
   const pools = databases.map((uri) =>
@@ -311,5 +323,7 @@ function openSide(databases: readonly string[], placement: Placement): Side {
     async close() {
       await Promise.all(pools.map((pool) => pool.end()))
     },
+    ...((layout === 'near' || layout === 'nearList') && nearByHand(pools, placement)),
+    ...(layout === 'queue' && queueByHand(pools, router)),
   }
 }

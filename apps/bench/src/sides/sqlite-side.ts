@@ -11,6 +11,7 @@ import {
   type IndexRow,
   type Placement,
 } from './index-rows.ts'
+import { nearScenarios } from '../workload/scenarios.ts'
 import { sqliteLooseleaf } from './looseleaf-side.ts'
 import type { Side, SideDefinition, StoredEntry } from './side.ts'
 
@@ -23,7 +24,7 @@ export const sqliteHandWritten: SideDefinition = {
   title: 'hand-written better-sqlite3',
   server: 'sqlite',
   // The part `sqlite` measures the usual calls only.
-  without: ['list', 'listUnverified', 'range', 'scatter', 'tag', 'insertUnique'],
+  without: ['list', 'listUnverified', 'range', 'scatter', 'tag', 'insertUnique', ...nearScenarios],
   create: sqliteLooseleaf.create,
   open: async (databases, layout) => openSide(databases, createPlacement(databases.length, layout)),
 }

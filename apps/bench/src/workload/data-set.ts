@@ -1,6 +1,6 @@
 import { createRandom, type Random } from '@looseleaf-tooling/kit/random'
-import { createEntry, publishedAt, withTags, type Entry } from './entry.ts'
-import { makeId, refOf, userId, type Ref } from './ids.ts'
+import { asJob, createEntry, publishedAt, withTags, type Entry } from './entry.ts'
+import { placedId, refOf, userId, type Ref } from './ids.ts'
 import { extrasOf, type LayoutName } from './indexes.ts'
 import { zipf } from './zipf.ts'
 
@@ -17,7 +17,7 @@ export interface DataSetOptions {
 /** Chooses the arguments of calls. */
 export interface DataSet {
   readonly random: Random
-  /** Creates entry number `number`. For filling: within a call, its cost would be measured. */
+  /** Creates entry number `number`. For filling: within a call, its cost would be measured. In a layout with places only this call has the ids. */
   entry(number: number): readonly [Ref, Entry]
   anyRef(): Ref
   /** Returns one of the first hundred entries. */
@@ -50,6 +50,7 @@ export function openDataSet(options: DataSetOptions, process: number): DataSet {
   const random = createRandom(1 + process)
   const make = (number: number): Entry => {
     const entry = createEntry(number, userId(number % users), shape)
+    if (layout === 'queue') return asJob(entry, number)
     return layout === 'site' || layout === 'unique' ? withTags(entry, number) : entry
   }
   // Created in advance: creating an entry must not count as part of a call.
@@ -68,7 +69,7 @@ export function openDataSet(options: DataSetOptions, process: number): DataSet {
   }
   return {
     random,
-    entry: (number) => [{ id: makeId(number), user: userId(number % users) }, make(number)],
+    entry: (number) => [{ id: placedId(number, users, layout), user: userId(number % users) }, make(number)],
     hotRef: () => refOf(random.below(Math.min(HOT, entries)), users),
     anyRef: () => refOf(random.below(entries), users),
     nextRef: () => refOf((next += COLD_STEP) % entries, users),

@@ -59,6 +59,18 @@ export function withTags(entry: Entry, number: number): Entry {
   }
 }
 
+/** Number of lanes of the queue. */
+export const LANES = 128
+
+export const lane = (number: number): string => `lane ${number % LANES}`
+
+/** Makes a job of an entry: its lane, and a time from which it is due, which has passed. */
+export const asJob = (entry: Entry, number: number): Entry => ({
+  ...entry,
+  lane: lane(number),
+  due: entry.published,
+})
+
 export const tag = (number: number): string => `tag ${number}`
 
 function feedEntry(random: Random, userId: string, published: Date): Entry {

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { deriveId } from 'looseleaf'
+import { bucketRouter, deriveId, formatId } from 'looseleaf'
+import { lane, LANES } from './entry.ts'
+import type { LayoutName } from './indexes.ts'
 
 /** Names an entry in calls. The user is for sides that shard by user. */
 export interface Ref {
@@ -32,6 +34,29 @@ export function makeId(number: number): string {
   const bits = a + b + c
   return `${time.slice(0, 8)}-${time.slice(8)}-7${bits.slice(0, 3)}-a${bits.slice(3, 6)}-${bits.slice(6, 18)}`
 }
+
+/** Returns the digits of the bucket in an id of version 5 or 7. */
+const bucketIn = (id: string): string => id.slice(15, 18)
+
+let laneBuckets: readonly string[] | undefined
+
+/** Returns the digits of the bucket of each lane. */
+function bucketsOfLanes(): readonly string[] {
+  const { newIdNearKey } = bucketRouter({ shards: 1 })
+  return (laneBuckets ??= Array.from({ length: LANES }, (_, number) =>
+    bucketIn(formatId(newIdNearKey!(Buffer.from(lane(number))))),
+  ))
+}
+
+/** Returns the id of entry number `number` in a layout: that of `makeId`, but at the place of its user or lane if the layout has places. */
+export function placedId(number: number, userCount: number, layout: LayoutName): string {
+  const id = makeId(number)
+  if (layout === 'queue') return withBucket(id, bucketsOfLanes()[number % LANES]!)
+  if (layout === 'near' || layout === 'nearList') return withBucket(id, bucketIn(userId(number % userCount)))
+  return id
+}
+
+const withBucket = (id: string, bucket: string): string => id.slice(0, 15) + bucket + id.slice(18)
 
 /** Returns eight hexadecimal digits that look random, by the final mix of MurmurHash3. */
 function mix(number: number, salt: number): string {

@@ -46,6 +46,11 @@ export const byTag = defineIndex('entries_by_tag', {
 })
 /** Entries of all users by time. Rows are on the shard of their entry. */
 export const byTime = defineIndex('entries_by_time', { properties: { published: 'time' }, shardOn: 'id' })
+/** The jobs of a lane by the time from which they are due. */
+export const byDue = defineIndex('jobs_by_due', {
+  properties: { lane: 'string', due: 'time' },
+  shardOn: 'lane',
+})
 const byHandle = defineIndex('entries_by_handle', {
   properties: { handle: 'string' },
   shardOn: 'handle',
@@ -102,6 +107,14 @@ export const benchIndexes = {
     shardOn: 'text',
     claims: `claims_${byHandle.name}`,
   }),
+  due: benchIndex(byDue, {
+    keysOf: (entry) => [[textKey(entry['lane'] as string), micros(entry['due'] as Date)]],
+    shardOn: 'text',
+    json: {
+      columns: { lane: 'VARCHAR(40)', due: 'CHAR(24) CHARACTER SET ascii' },
+      key: ['lane', 'due'],
+    },
+  }),
 } satisfies Record<string, BenchIndex>
 
 function extraIndex(number: number): BenchIndex {
@@ -118,18 +131,33 @@ function extraIndex(number: number): BenchIndex {
 }
 
 /** Names of index sets. */
-export const layoutNames = ['entries', 'site', 'unique', '0', '2', '4', '8'] as const
+export const layoutNames = [
+  'entries',
+  'site',
+  'unique',
+  'near',
+  'nearList',
+  'queue',
+  '0',
+  '2',
+  '4',
+  '8',
+] as const
 export type LayoutName = (typeof layoutNames)[number]
 
 /**
- * Returns the indexes of a layout. Most scenarios use `entries`; `site` has the indexes for pages of a site, and `unique` a unique one. A
- * number stands for that many indexes, each over one string property.
+ * Returns the indexes of a layout. Most scenarios use `entries`; `site` has the indexes for pages of a site, and `unique` a unique one. In
+ * `near` and `nearList` entries have the place of their user, and in `queue` that of their lane, so all index rows are near. A number stands
+ * for that many indexes, each over one string property.
  */
 export function indexesOf(layout: LayoutName): readonly BenchIndex[] {
-  const { user, list, link, tag, time, handle } = benchIndexes
+  const { user, list, link, tag, time, handle, due } = benchIndexes
   if (layout === 'entries') return [user, link]
   if (layout === 'site') return [user, list, tag, time]
   if (layout === 'unique') return [handle]
+  if (layout === 'near') return [user]
+  if (layout === 'nearList') return [list]
+  if (layout === 'queue') return [due]
   return Array.from({ length: extrasOf(layout) }, (_, number) => extraIndex(number))
 }
 

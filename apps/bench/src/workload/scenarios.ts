@@ -1,7 +1,7 @@
 import pLimit from 'p-limit'
 import type { Side } from '../sides/side.ts'
 import { HOT, type DataSet } from './data-set.ts'
-import { tag, TAGS } from './entry.ts'
+import { lane, LANES, tag, TAGS } from './entry.ts'
 import type { Ref } from './ids.ts'
 import type { LayoutName } from './indexes.ts'
 
@@ -9,6 +9,8 @@ import type { LayoutName } from './indexes.ts'
 export const PAGE = 20
 /** Pages per call of `range`. */
 const PAGES = 5
+/** Jobs per call of `queue`. */
+const JOBS = 20
 /** Users per call of `queryMany`. */
 const USERS_AT_ONCE = 10
 /** Entries per user in `queryMany`. */
@@ -176,8 +178,33 @@ export const scenarios = {
     layout: 'unique',
     call: (side, data) => side.insert(data.newEntry()),
   },
+  nearPage: {
+    description: `a user's newest ${PAGE} entries, which are near their user: rows and entities are on one shard`,
+    layout: 'near',
+    call: (side, data) => page(side, data.anyUser()),
+  },
+  nearInsert: {
+    description: 'a new entry near its user: one entity and one index row on the same shard',
+    layout: 'near',
+    call: (side, data) => side.insert(data.newEntry()),
+  },
+  nearList: {
+    description: `a user's newest ${PAGE} entries from the rows of a covering index, near their user, compared with their entries`,
+    layout: 'nearList',
+    call: async (side, data) => full((await side.list?.(data.anyUser(), PAGE)) ?? [], PAGE),
+  },
+  queue: {
+    description: `up to ${JOBS} due jobs of one of ${LANES} lanes are taken under a lease; each is finished by a write of its own and is due again`,
+    layout: 'queue',
+    isLate: true,
+    call: (side, data) =>
+      side.takeAndFinish?.(lane(data.random.below(LANES)), JOBS) ??
+      Promise.reject(new Error('The side has no queue.')),
+  },
 } as const satisfies Record<string, Scenario>
 
 export type ScenarioName = keyof typeof scenarios
 export const scenarioNames = Object.keys(scenarios) as ScenarioName[]
+/** Scenarios of entities near their user or lane. */
+export const nearScenarios: readonly ScenarioName[] = ['nearPage', 'nearInsert', 'nearList', 'queue']
 export const scenarioOf = (name: ScenarioName): Scenario => scenarios[name]

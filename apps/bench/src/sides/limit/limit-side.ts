@@ -2,6 +2,7 @@ import { formatId, parseId, type Bag } from 'looseleaf'
 import { Packr } from 'msgpackr'
 import { createPool } from 'mysql2'
 import type { Entry } from '../../workload/entry.ts'
+import { nearScenarios } from '../../workload/scenarios.ts'
 import { benchIndexes, micros, textKey } from '../../workload/indexes.ts'
 import {
   byShard,
@@ -24,8 +25,8 @@ export const limit: SideDefinition = {
   name: 'limit',
   title: 'the limit',
   server: 'mariadb',
-  // Unique keys need claims, which are a check.
-  without: ['insertUnique'],
+  // Unique keys need claims, which are a check. It knows no entities near their rows.
+  without: ['insertUnique', ...nearScenarios],
   create: looseleaf.create,
   open: async (databases, layout) => openSide(databases, createPlacement(databases.length, layout)),
 }

@@ -1,0 +1,93 @@
+import { msgpackZlibCodec, parseId, type Router } from 'looseleaf'
+import { createConnection, type Pool, type RowDataPacket } from 'mysql2/promise'
+import { micros } from '../workload/indexes.ts'
+import { byShard } from './index-rows.ts'
+import type { Side } from './side.ts'
+
+/** Microseconds of a lease. */
+const LEASE = 60_000_000
+
+/**
+ * The queue that a team would write by hand: one table of jobs on the shard of their lane. A worker locks due jobs, skips those that others have
+ * locked, gives them a lease, and commits.
+ */
+export async function createJobTable(databases: readonly string[]): Promise<void> {
+  for (const uri of databases) {
+    const connection = await createConnection({ uri })
+    await connection.query(`CREATE TABLE jobs (
+      id BINARY(16) NOT NULL PRIMARY KEY,
+      lane VARCHAR(40) CHARACTER SET ascii NOT NULL,
+      due BIGINT NOT NULL,
+      body LONGBLOB NOT NULL,
+      KEY (lane, due)
+    )`)
+    await connection.end()
+  }
+}
+
+export function queueByHand(
+  pools: readonly Pool[],
+  router: Router,
+): Required<Pick<Side, 'fill' | 'takeAndFinish'>> {
+  const codec = msgpackZlibCodec()
+  const shardOf = (lane: string): number => router.shardOfKey(Buffer.from(lane))
+  const poolOf = (lane: string): Pool => pools[shardOf(lane)] as Pool
+
+  /** Locks due jobs and moves them behind the end of their lease. Returns their ids. */
+  async function take(lane: string, limit: number): Promise<{ ids: Buffer[]; lease: number }> {
+    const connection = await poolOf(lane).getConnection()
+    const now = Date.now() * 1000
+    const lease = now + LEASE
+    try {
+      await connection.beginTransaction()
+      const [rows] = await connection.execute<(RowDataPacket & { id: Buffer; body: Buffer })[]>(
+        `SELECT id, body FROM jobs WHERE lane = ? AND due <= ? ORDER BY due LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
+        [lane, now],
+      )
+      for (const { body } of rows) codec.decode(body)
+      const ids = rows.map(({ id }) => id)
+      if (ids.length > 0)
+        await connection.execute(`UPDATE jobs SET due = ? WHERE id IN (${ids.map(() => '?').join(', ')})`, [
+          lease,
+          ...ids,
+        ])
+      await connection.commit()
+      return { ids, lease }
+    } catch (error) {
+      await connection.rollback()
+      throw error
+    } finally {
+      connection.release()
+    }
+  }
+
+  return {
+    async fill(entries) {
+      const groups = byShard(entries, ([, entry]) => shardOf(entry['lane'] as string))
+      await Promise.all(
+        [...groups].map(([shard, group]) => {
+          const rows = group.map(([{ id }, entry]) => [
+            Buffer.from(parseId(id)),
+            entry['lane'],
+            micros(entry['due'] as Date),
+            Buffer.from(codec.encode(entry)),
+          ])
+          return (pools[shard] as Pool).query('INSERT INTO jobs (id, lane, due, body) VALUES ?', [rows])
+        }),
+      )
+    },
+    async takeAndFinish(lane, limit) {
+      const { ids, lease } = await take(lane, limit)
+      await Promise.all(
+        ids.map((id) =>
+          poolOf(lane).execute('UPDATE jobs SET due = ? WHERE id = ? AND due = ?', [
+            Date.now() * 1000,
+            id,
+            lease,
+          ]),
+        ),
+      )
+      return ids.length
+    },
+  }
+}
