@@ -144,11 +144,14 @@ const Entry = defineKind('entry', {
 
 const Comment = defineKind('comment', {
   schema: typed<CommentProperties>(),
+  /** Comments and likes are in the bucket of their entry, with the rows of `byEntry`. */
+  near: 'entry_id',
   indexes: { byEntry: { by: [{ entry_id: 'uuid' }, { commented: 'time' }] } },
 })
 
 const Like = defineKind('like', {
   schema: typed<LikeProperties>(),
+  near: 'entry_id',
   indexes: {
     /** Covers `user_id`, which is all that a list shows of a like. */
     byEntry: { by: [{ entry_id: 'uuid' }, { liked: 'time' }], include: ['user_id'] },
@@ -163,6 +166,7 @@ const Import = defineKind('import', {
 
 const Session = defineKind('session', {
   schema: typed<SessionProperties>(),
+  near: 'user_id',
   /** Finds expired sessions. */
   indexes: { byUser: { by: [{ user_id: 'uuid' }, { signed_in: 'time' }] } },
 })

@@ -43,7 +43,7 @@ export interface NewEntry {
   readonly link: string | undefined
 }
 
-/** Posts a message and returns its id. */
+/** Posts a message in the bucket of its person, with the rows of `byUser`, and returns its id. */
 export function postEntry(
   { entries }: SiteData,
   entry: NewEntry,
@@ -55,6 +55,7 @@ export function postEntry(
     { ...entry, published: now },
     {
       once,
+      near: user_id,
       isSame: (known) => known.user_id === user_id && known.title === title && known.link === link,
     },
   )

@@ -155,3 +155,14 @@ test('concurrent processes agree on the value of a new setting', async () => {
   )
   expect(new Set(values).size).toBe(1)
 })
+
+test('a message, its comments and its likes are in the bucket of their person', async () => {
+  const user_id = await addPerson('ann')
+  const fan = await addPerson('bob')
+  const entry_id = await postEntry(site.data, { user_id, title: 'x', link: undefined })
+  const comment = await postComment(site.data, { entry_id, user_id: fan, text: 'y' })
+  await likeEntry(site.data, entry_id, fan)
+  const [like] = await site.data.likes.byEntry.all({ entry_id })
+  // The twelve bits after the version are the bucket.
+  for (const id of [entry_id, comment, like?.id]) expect(id?.slice(15, 18)).toBe(user_id.slice(15, 18))
+})

@@ -16,7 +16,7 @@ export function Composer({
     <form class="composer" method="post" action="/post" aria-label="Post a message">
       <FormErrors form={form} />
       <Token ctx={ctx} />
-      <Once form={form} newId={() => ctx.newId()} />
+      <Once form={form} newId={() => ctx.newId(ctx.viewer?.id)} />
       <Field
         form={form}
         name="title"
