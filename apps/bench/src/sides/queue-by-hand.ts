@@ -9,7 +9,7 @@ const LEASE = 60_000_000
 
 /**
  * The queue that a team would write by hand: one table of jobs on the shard of their lane. A worker locks due jobs, skips those that others have
- * locked, gives them a lease, and commits.
+ * locked, gives them a lease, and commits. With READ COMMITTED no gap between jobs is locked. A deadlock is tried again.
  */
 export async function createJobTable(databases: readonly string[]): Promise<void> {
   for (const uri of databases) {
@@ -33,6 +33,11 @@ export function queueByHand(
   const shardOf = (lane: string): number => router.shardOfKey(Buffer.from(lane))
   const poolOf = (lane: string): Pool => pools[shardOf(lane)] as Pool
 
+  for (const pool of pools)
+    pool.pool.on('connection', (connection) => {
+      connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+    })
+
   /** Locks due jobs and moves them behind the end of their lease. Returns their ids. */
   async function take(lane: string, limit: number): Promise<{ ids: Buffer[]; lease: number }> {
     const connection = await poolOf(lane).getConnection()
@@ -55,10 +60,11 @@ export function queueByHand(
       return { ids, lease }
     } catch (error) {
       await connection.rollback()
-      throw error
+      if ((error as { readonly code?: unknown }).code !== 'ER_LOCK_DEADLOCK') throw error
     } finally {
       connection.release()
     }
+    return take(lane, limit)
   }
 
   return {
