@@ -20,6 +20,8 @@ export interface Circumstances {
    */
   readonly failoverOf: 'entities' | 'everything'
   readonly ids: readonly EntityId[]
+  /** Whether all entities have one bucket, and most of their index rows are on its shard. */
+  readonly isNear: boolean
   /**
    * Work of the clients: everything; moving entities between shards in one index and searching them there; or
    * everything while entities compete for keys of unique indexes.
@@ -72,7 +74,8 @@ export function chooseCircumstances(
     queryTimeMs: random.pick(QUERY_TIMES_MS),
     maxSkewMs: random.chance(0.5) ? 0 : random.below(worstSkewMs),
     failoverOf: random.chance(0.75) ? 'entities' : 'everything',
-    ids,
+    ids: parts.has('near') ? ids.map((id) => nearId(id, ids[0]!)) : ids,
+    isNear: parts.has('near'),
   } as const
   const drawn = chooseClients(random)
   const clients = given ?? drawn
@@ -98,4 +101,9 @@ function anyId(random: Random): EntityId {
   return formatId(
     Uint8Array.from({ length: 16 }, (_, i) => versionAndVariant(i) | random.below(i === 6 ? 16 : 64)),
   )
+}
+
+/** Gives an id the bucket of another one: the last three digits of its third group. */
+function nearId(id: EntityId, near: EntityId): EntityId {
+  return `${id.slice(0, 15)}${near.slice(15, 18)}${id.slice(18)}` as EntityId
 }

@@ -45,7 +45,7 @@ export const faultKinds = [
 export type FaultKind = (typeof faultKinds)[number]
 
 /** Optional parts of a life, beside processes and shards. */
-export const partNames = ['replicas', 'cache', 'moves'] as const
+export const partNames = ['replicas', 'cache', 'moves', 'near'] as const
 export type Part = (typeof partNames)[number]
 
 /** Faults that need an optional part. */

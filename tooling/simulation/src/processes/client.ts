@@ -3,7 +3,7 @@ import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/kit/random'
 import type { Operation } from '../history/evidence.ts'
 import type { History } from '../history/history.ts'
-import { GROUPS, NAMES, RANKS, SEATS, TAGS } from '../world/indexes.ts'
+import { ALL_VALUES, NAMES, SEATS, type EntityValues } from '../world/indexes.ts'
 import { replicaReads } from './replica-reads.ts'
 import { cachedReads, plainReads, searches, searchesForMoved } from './searches.ts'
 import type { Circumstances } from '../faults/circumstances.ts'
@@ -19,6 +19,8 @@ export interface ClientOptions {
   readonly names: Circumstances['names']
   readonly cacheMs: Circumstances['cacheMs']
   readonly movers: Circumstances['movers']
+  /** Values whose rows are on the shard of all entities; undefined if these are anywhere. */
+  readonly nearValues: EntityValues | undefined
   /** Undefined if there are no replicas to read from. */
   readonly replicas: ReplicaClient | undefined
   /** Waits now and then, so that time passes without much work. */
@@ -72,14 +74,20 @@ function reportError(history: History, operation: Operation, error: unknown): vo
 
 export type Act = (options: ClientOptions, operation: Operation) => Promise<void>
 
+/** Mostly near values, if there are any. */
+function valuesFor({ nearValues, random }: ClientOptions): EntityValues {
+  return nearValues !== undefined && random.chance(0.85) ? nearValues : ALL_VALUES
+}
+
 function newBag(options: ClientOptions, operation: Operation): Bag {
   const { random, clients } = options
+  const { tags, groups, ranks } = valuesFor(options)
   const bag = {
     by: operation.number,
-    open: operation.number % 4 > 0,
-    group: random.pick([...GROUPS, null]),
-    rank: random.pick(RANKS),
-    tags: TAGS.filter(() => random.chance(0.4)),
+    open: options.nearValues === undefined ? operation.number % 4 > 0 : random.chance(0.3),
+    group: random.pick([...groups, null]),
+    rank: random.pick(ranks),
+    tags: tags.filter(() => random.chance(0.4)),
   }
   return clients === 'keys' ? wanting(operation, { ...bag, ...newKeys(options) }) : bag
 }
@@ -135,7 +143,7 @@ const move: Act = async (options, operation) => {
   const { version } = await options.store.update(id, (before) => ({
     ...before,
     by: operation.number,
-    rank: options.random.pick(RANKS),
+    rank: options.random.pick(valuesFor(options).ranks),
   }))
   options.history.acknowledged(operation, id, version)
 }

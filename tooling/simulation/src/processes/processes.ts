@@ -172,7 +172,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
 
   async function runClients(store: DataStore, life: Life): Promise<void> {
     const { skewMs } = life
-    const { ids, clients, names, cacheMs, movers, replicasEach } = world
+    const { ids, clients, names, cacheMs, movers, nearValues, replicasEach } = world
     const usual = replicasEach + cacheMs > 0 ? OPERATIONS_WITH_COPIES : OPERATIONS[clients]
     const { least, most } = OPERATIONS_DURING_MOVES
     const mayGoOn = (operations: number): boolean => {
@@ -188,6 +188,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
       names,
       cacheMs,
       movers,
+      nearValues,
       replicas: replicasEach === 0 ? undefined : { skewMs, tokens },
       rest: () => rest(life),
       mayGoOn,

@@ -63,8 +63,8 @@ function isFollowed(seed: number, flaw: Flaw | undefined): boolean {
 }
 
 /**
- * Replicas are in every eighth life, a cache is in every twelfth, and buckets move in every fifth; lives with a
- * flaw of them always have them.
+ * Replicas are in every eighth life, a cache is in every twelfth, buckets move in every fifth, and entities are near each other in every
+ * third; lives with a flaw of them always have them.
  */
 function partsOf(seed: number, flaw: Flaw | undefined): readonly Part[] {
   const life = flaw && flawInfo(flaw).life
@@ -72,6 +72,7 @@ function partsOf(seed: number, flaw: Flaw | undefined): readonly Part[] {
     replicas: flaw === undefined ? seed % 8 === 1 : (life?.replicasEach ?? 0) > 0,
     cache: flaw === undefined ? seed % 12 === 5 : (life?.cacheMs ?? 0) > 0,
     moves: flaw === undefined ? seed % 5 === 2 : (life?.movers ?? 0) > 0,
+    near: flaw === undefined ? seed % 3 === 0 : life?.isNear === true,
   }
   return partNames.filter((part) => has[part])
 }

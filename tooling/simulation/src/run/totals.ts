@@ -37,6 +37,8 @@ export interface SimulationTotals extends Counts {
     withSharedCache: number
     /** Lives in which buckets move. */
     withMoves: number
+    /** Lives in which all entities have one bucket. */
+    near: number
     /** Part of `withMoves`: a shard has joined. */
     joined: number
     /** Part of the lives with a delay: a whole shard fell back, which is beyond the promise. */
@@ -71,6 +73,7 @@ export function noTotals(): SimulationTotals {
       withReplicas: 0,
       withSharedCache: 0,
       withMoves: 0,
+      near: 0,
       joined: 0,
       beyondPromise: 0,
       repaired: 0,
@@ -90,6 +93,7 @@ export function totalsOf(result: SimulationResult): SimulationTotals {
     replicasEach,
     cacheMs,
     movers,
+    isNear,
   } = result.circumstances
   const { failover } = result.happened
   return {
@@ -110,6 +114,7 @@ export function totalsOf(result: SimulationResult): SimulationTotals {
       withReplicas: Number(replicasEach > 0),
       withSharedCache: Number(cacheMs > 0),
       withMoves: Number(movers > 0),
+      near: Number(isNear),
       joined: Number(result.moves.joined > 0),
       beyondPromise: Number(failover > 0 && failoverOf === 'everything'),
       repaired: Number(result.repairs > 0),

@@ -1,6 +1,7 @@
-import type { Bag } from '@looseleaf/core'
+import type { Bag, Router } from '@looseleaf/core'
 import type { IndexPredicate } from '@looseleaf/core/internal'
-import { defineIndex, defineKey } from '@looseleaf/index-engine'
+import { defineIndex, defineKey, type NearKey } from '@looseleaf/index-engine'
+import { placeOfNear } from '@looseleaf/index-engine/internal'
 
 /** One row per entity. It moves within the searched range, between shards, and in either direction. */
 export const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'rank' })
@@ -77,3 +78,23 @@ export const TAGS = ['red', 'green', 'blue', 'grey'] as const
 export const GROUPS = ['north', 'south', 'east'] as const
 /** Alternate between the shards; a test ensures it. */
 export const RANKS = [9, 10, 11, 12] as const
+
+/** Values that entities get. */
+export interface EntityValues {
+  readonly tags: readonly string[]
+  readonly groups: readonly string[]
+  readonly ranks: readonly number[]
+}
+
+export const ALL_VALUES: EntityValues = { tags: TAGS, groups: GROUPS, ranks: RANKS }
+
+/** Returns the values whose rows are on this shard. Closed entities have no row for their pair. */
+export function valuesOn(shard: number, router: Router): EntityValues {
+  const isHere = (key: NearKey): boolean =>
+    placeOfNear(key, { ofId: router.shardOfId, ofKey: router.shardOfKey }) === shard
+  return {
+    tags: TAGS.filter((string) => isHere({ string })),
+    groups: GROUPS.filter((string) => isHere({ string })),
+    ranks: RANKS.filter((integer) => isHere({ integer })),
+  }
+}

@@ -1,6 +1,6 @@
 import type { CleanerStore } from '@looseleaf/cleaner/internal'
 import { msgpackZlibCodec } from '@looseleaf/codec'
-import { LooseleafError, type Codec, type Randomness, type Router } from '@looseleaf/core'
+import { LooseleafError, parseId, type Codec, type Randomness, type Router } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { byGroup, byTag } from '@looseleaf-tooling/simulation/by-tag-and-group'
@@ -11,7 +11,7 @@ import { noFaults, type FaultKind } from '../faults/faults.ts'
 import { failingOver, withFlaw } from '../faults/flawed-driver.ts'
 import { cleanersContext, writersDriver, writersTime } from '../faults/flawed-process.ts'
 import type { Flaw } from '../faults/flaws.ts'
-import { byName, byPair, byRank } from './indexes.ts'
+import { byName, byPair, byRank, valuesOn, type EntityValues } from './indexes.ts'
 import { createOwners, type Owners } from './owners.ts'
 import { smallRouter } from './small-router.ts'
 import type { Life } from '../steps/life.ts'
@@ -38,6 +38,8 @@ export interface World extends Circumstances {
   readonly driver: ReferenceDriver
   readonly owners: Owners
   readonly router: Router
+  /** Values whose rows are on the shard of all entities; undefined if these are anywhere. */
+  readonly nearValues: EntityValues | undefined
   readonly codec: Codec
   /** The disks of the shards' servers. */
   readonly disks: readonly Disk[]
@@ -106,6 +108,9 @@ export function createWorld(
     driver,
     owners: createOwners(driver, router, SHARDS),
     router,
+    nearValues: circumstances.isNear
+      ? valuesOn(router.shardOfId(parseId(circumstances.ids[0]!)), router)
+      : undefined,
     codec,
     replicas,
     cache,
