@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { NearKey } from '@looseleaf/index-engine'
 import { openStore } from '../../lab/open-store.ts'
 import { createRandom } from '@looseleaf-tooling/kit/random'
 import { moment } from '../../lab/records.ts'
@@ -59,7 +60,7 @@ export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun
   const { urls, seed, processes, clients, operations, flaw } = options
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-history-'))
   const started = performance.now()
-  const { hot, cold } = await createStore(urls, options.hot ?? HOT, COLD)
+  const { hot, cold, near } = await createStore(urls, options.hot ?? HOT, COLD)
   const tables = openTables(() => urls)
   const load = await createLoad(folder, {
     seed,
@@ -67,6 +68,7 @@ export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun
     replicas: options.replicas,
     hot,
     cold,
+    near,
     clients,
     operations: Math.ceil(operations / processes),
     deadlineMs: 10_000,
@@ -114,22 +116,25 @@ export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun
   }
 }
 
-/** Creates the tables and chooses ids for the entities. */
+/** Creates the tables and chooses ids for the entities. Half of the hot ones share a bucket. */
 export async function createStore(
   urls: readonly string[],
   hot: number,
   cold: number,
   writing: WorkerConfig['writing'] = {},
-): Promise<{ readonly hot: string[]; readonly cold: string[] }> {
+): Promise<{ readonly hot: string[]; readonly cold: string[]; readonly near: string[] }> {
   const store = await openStore(urls, {
     indexes: allIndexes,
     migrate: true,
     queryTimeMs: QUERY_TIME_MS,
     ...writing,
   })
-  const ids = (count: number): string[] => Array.from({ length: count }, () => store.newId())
+  const ids = (count: number, near?: NearKey): string[] =>
+    Array.from({ length: count }, () => store.newId({ near }))
   try {
-    return { hot: ids(hot), cold: ids(cold) }
+    // Rows of this group and of another one are on the shard of these entities.
+    const near = ids(Math.floor(hot / 2), { string: 'south' })
+    return { hot: [...ids(hot - near.length), ...near], cold: ids(cold), near }
   } finally {
     await store.close()
   }

@@ -7,6 +7,7 @@ import { moment, type Recorder } from '../../lab/records.ts'
 import type { EndRecord, HistoryRecord, SightRecord } from '../history/records.ts'
 import { GROUPS, isGrey, matches, TAGS, textOfRequest, TIMES, type Content } from '../indexes.ts'
 import { ask, chooseRequest, type FoundEntity } from './ask.ts'
+import type { NearEntities } from './near-entities.ts'
 
 export interface ClientOptions {
   readonly store: DataStore
@@ -14,6 +15,7 @@ export interface ClientOptions {
   readonly recorder: Recorder<HistoryRecord>
   readonly hot: readonly string[]
   readonly cold: readonly string[]
+  readonly near: NearEntities
   readonly largeBodies: number
   readonly restMs: number
   /** True if half of all reads go to replicas. */
@@ -74,10 +76,12 @@ function staysInAGroup({ hot }: ClientOptions, id: string): boolean {
 }
 
 function contentOf(options: ClientOptions, id: string): Content {
-  const { random } = options
+  const { random, near } = options
+  const isLocal = near.ids.has(id) && random.chance(0.85)
+  const { groups, tags } = isLocal ? near : { groups: GROUPS, tags: TAGS }
   return {
-    group: !staysInAGroup(options, id) && random.chance(0.15) ? null : random.pick(GROUPS),
-    tags: TAGS.filter(() => random.chance(0.35)),
+    group: !staysInAGroup(options, id) && random.chance(0.15) ? null : random.pick(groups),
+    tags: tags.filter(() => random.chance(0.35)),
     at: random.pick(TIMES),
   }
 }

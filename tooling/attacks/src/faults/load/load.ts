@@ -13,6 +13,8 @@ export interface WorkerConfig {
   /** Entities that all processes write all the time (hot), and those that they write now and then (cold). */
   readonly hot: readonly string[]
   readonly cold: readonly string[]
+  /** The hot entities that share a bucket. Most of their index rows are on their shard. Default: none. */
+  readonly near?: readonly string[] | undefined
   /** Concurrent callers, and the number of calls of all together; 0 means until stopped. */
   readonly clients: number
   readonly operations: number

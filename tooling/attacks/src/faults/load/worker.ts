@@ -9,6 +9,7 @@ import { allIndexes } from '../indexes.ts'
 import { runClient } from './client.ts'
 import { withLateScans, withRefusals } from './disturbed-driver.ts'
 import { withFlaw } from './flawed-driver.ts'
+import { nearEntities } from './near-entities.ts'
 import type { WorkerConfig } from './load.ts'
 import { sampleClosed, sampleResources } from './sample-resources.ts'
 import { withStop } from './stopping-driver.ts'
@@ -44,6 +45,7 @@ async function run(worker: Worker): Promise<void> {
           leaseMs: 2_000,
           sweepEveryMs: 2_000,
         })
+  const near = nearEntities(store, config.near ?? [])
   worker.ready()
   let samples = 0
   const sampler = setInterval(() => {
@@ -62,6 +64,7 @@ async function run(worker: Worker): Promise<void> {
         recorder,
         hot: config.hot,
         cold: config.cold,
+        near,
         largeBodies: config.largeBodies ?? 0,
         restMs: config.restMs ?? 0,
         isReplicated: replicas !== undefined,

@@ -95,7 +95,7 @@ async function runOn(
   const database = await cluster.createDatabase()
   const writing = { writeTimeoutMs: WRITE_TIMEOUT_MS, ...scenario.config?.writing }
   const promised = promisedBy(writing)
-  const { hot, cold } = await createStore(database.adminUrls(), entities.hot, entities.cold, writing)
+  const { hot, cold, near } = await createStore(database.adminUrls(), entities.hot, entities.cold, writing)
   const tables = openTables(() => database.adminUrls())
   const poolSize = scenario.config?.poolSize ?? 6
   const load = await createLoad(folder, {
@@ -103,6 +103,7 @@ async function runOn(
     urls: database.urls,
     hot,
     cold,
+    near,
     clients: 6,
     operations: 0,
     deadlineMs: DEADLINE_MS,
