@@ -37,6 +37,12 @@ export interface Circumstances {
   readonly moves: number
   /** Whether a third shard may join. */
   readonly mayJoin: boolean
+  /** Whether processes share a consumer of the changes. */
+  readonly hasConsumer: boolean
+  /** Whether movers may remove a shard. */
+  readonly mayRemove: boolean
+  /** Whether administrators add, change and drop indexes. */
+  readonly hasAdministrators: boolean
   /** Number of movers; 0 if nothing moves. */
   readonly movers: number
 }
@@ -88,6 +94,9 @@ export function chooseCircumstances(
     moves: parts.has('moves') ? 1 + random.below(MOST_MOVES) : 0,
     mayJoin: parts.has('moves') && random.chance(0.5),
     movers: parts.has('moves') ? 1 + random.below(MOST_MOVERS) : 0,
+    hasConsumer: parts.has('moves') && random.chance(0.5),
+    mayRemove: parts.has('moves') && random.chance(0.4),
+    hasAdministrators: true,
   }
 }
 

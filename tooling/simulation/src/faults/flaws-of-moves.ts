@@ -11,6 +11,9 @@ const rehomed = {
   movers: 1,
   moves: 4,
   mayJoin: false,
+  hasConsumer: false,
+  mayRemove: false,
+  hasAdministrators: false,
   ids: Array.from({ length: 6 }, (_, n) => `${n}b0f323c-2209-7c02-ac20-03022d0d2d${n}1`),
 } as const
 

@@ -1,7 +1,13 @@
 import { isLooseleafError, parseId, type Time } from '@looseleaf/core'
 import { bucketsIn, unionOfRanges } from '@looseleaf/core/internal'
 import { bucketOfRow, deriveEntryRows } from '@looseleaf/index-engine/internal'
-import { tunedMoveBuckets, tunedResumeMoves, tunedUndoMove, type Tuned } from '@looseleaf/mover/internal'
+import {
+  drainShard,
+  tunedMoveBuckets,
+  tunedResumeMoves,
+  tunedUndoMove,
+  type Tuned,
+} from '@looseleaf/mover/internal'
 import { movesOf, type MoveOptions, type MoveReport, type MoverStore } from '@looseleaf/mover'
 import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/kit/random'
@@ -11,12 +17,13 @@ import { GROUPS, NAMES, RANKS, SEATS, TAGS } from '../world/indexes.ts'
 import type { World } from '../world/world.ts'
 
 /** Outcomes of the calls of movers. */
-export type MoveOutcome = 'done' | 'undone' | 'joined' | 'refused' | 'interrupted'
+export type MoveOutcome = 'done' | 'undone' | 'joined' | 'removed' | 'refused' | 'interrupted'
 
 export const noOutcomes: Readonly<Record<MoveOutcome, number>> = {
   done: 0,
   undone: 0,
   joined: 0,
+  removed: 0,
   refused: 0,
   interrupted: 0,
 }
@@ -29,6 +36,8 @@ export interface MoverTask {
   isImpossible: boolean
   /** Buckets that came last, which often move back at once. */
   last: PlannedMove | undefined
+  /** Shard that is being drained and removed. */
+  removing: number | undefined
 }
 
 interface PlannedMove {
@@ -61,6 +70,8 @@ const LEASES_MS = [3_000, 10_000, 30_000]
 /** Virtual milliseconds after which an undo begins, or a call is interrupted. */
 const INTERRUPTED_AFTER_MS = [300, 3_000, 12_000]
 const MAX_PAUSE_MS = 1_500
+/** Milliseconds for which a call waits for consumers. */
+const CONSUMERS_MS = [0, 2_000, 20_000]
 
 /**
  * Runs a mover: goes on with the moves of its predecessor, moves buckets, some of them back at once, undoes moves while they are under way, and
@@ -94,6 +105,10 @@ async function act(options: MoverOptions): Promise<void> {
       outcomes.joined++
     })
   }
+  const present = presentShards(options)
+  if (task.removing === undefined && world.mayRemove && present.length > 1 && random.chance(0.4))
+    task.removing = random.pick(present)
+  if (task.removing !== undefined) return remove(options, task.removing)
   const back = task.last && { from: task.last.to, to: task.last.from, buckets: task.last.buckets }
   task.last = undefined
   const plan = back !== undefined && random.chance(0.7) ? back : anyMove(options)
@@ -116,6 +131,31 @@ async function move(options: MoverOptions, plan: PlannedMove): Promise<void> {
     if (report !== undefined || task.isImpossible || random.chance(0.1)) return
     await time.sleep(random.below(MAX_PAUSE_MS))
   }
+}
+
+/** Drains a shard and removes it. Leaves it as it is after a few failures. */
+async function remove(options: MoverOptions, number: number): Promise<void> {
+  const { life, moved, note, outcomes, random, store, task, time } = options
+  note(`-- ${life.name}: drains and removes ${number}`)
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const isRemoved = await attempt(options, async () => {
+      await drainShard(moved.context, number, tuned(options))
+      await store.shards.remove(number)
+      return true
+    })
+    if (isRemoved === true) {
+      outcomes.removed++
+      break
+    }
+    await time.sleep(random.below(MAX_PAUSE_MS))
+  }
+  task.removing = undefined
+}
+
+/** Returns the numbers of the shards that were not removed. */
+function presentShards({ store }: MoverOptions): readonly number[] {
+  const { layout } = store.context.catalog.current()
+  return (layout?.shards ?? []).flatMap(({ state }, number) => (state === 'removed' ? [] : [number]))
 }
 
 /** Undoes some move that is open after a while. */
@@ -152,6 +192,7 @@ function tuned({ random, task, time, world, onBusy }: MoverOptions): Tuned<MoveO
     leaseMs: random.pick(LEASES_MS),
     checkpointMs: random.pick([0, 0, 1_000]),
     pollMs: 500,
+    consumersMs: random.pick(CONSUMERS_MS),
     groups: 1 + random.below(3),
     groupSize: 1,
     smallRound: random.below(2),
@@ -179,12 +220,14 @@ async function attempt<T>(
 }
 
 /** Chooses buckets of one shard, with entities or index rows in most of them. */
-function anyMove({ random, store, world }: MoverOptions): PlannedMove | undefined {
+function anyMove(options: MoverOptions): PlannedMove | undefined {
+  const { random, store, world } = options
   const { layout } = store.context.catalog.current()
-  const shards = layout?.shards ?? []
-  const from = random.below(shards.length)
-  const to = (from + 1 + random.below(shards.length - 1)) % shards.length
-  const owned = new Set(bucketsIn(shards[from]?.buckets ?? ''))
+  const present = presentShards(options)
+  if (present.length < 2) return undefined
+  const from = random.pick(present)
+  const to = random.pick(present.filter((number) => number !== from))
+  const owned = new Set(bucketsIn(layout?.shards[from]?.buckets ?? ''))
   // Rarely with buckets of other shards, whose move is refused.
   const isRefused = random.chance(0.03)
   const known = bucketsInUse(world).filter((bucket) => isRefused || owned.has(bucket))

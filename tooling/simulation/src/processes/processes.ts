@@ -1,6 +1,6 @@
 import type { Cleaner } from '@looseleaf/cleaner'
 import { startTunedCleaner } from '@looseleaf/cleaner/internal'
-import { isLooseleafError } from '@looseleaf/core'
+import { isLooseleafError, type Time } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/kit/random'
 import { runAdministrator } from './administrator.ts'
@@ -9,6 +9,7 @@ import { runMover, type MoveOutcome, type MoverTask } from './mover.ts'
 import { moversStore } from '../faults/flawed-mover.ts'
 import { clientsStore, keepDraining, onlyDrains } from '../faults/flawed-process.ts'
 import type { Flaw } from '../faults/flaws.ts'
+import type { Consumed } from '../history/consumed.ts'
 import type { Follower } from '../history/follower.ts'
 import type { Checker } from '../checks.ts'
 import type { History } from '../history/history.ts'
@@ -40,6 +41,7 @@ export interface ProcessesOptions {
   readonly moves: Record<MoveOutcome, number>
   /** Present in some lives. */
   readonly follower: Follower | undefined
+  readonly consumed: Consumed | undefined
   /** Runs the world until this work has ended. */
   track(work: Promise<void>): void
   /** False while an operator repairs a failover. */
@@ -71,11 +73,15 @@ const SLOW_CLEANER = { ...CLEANER, intervalMs: 1_500, idleIntervalMs: 5_000, cat
 const OPERATIONS_DURING_MOVES = { least: 8, most: 70 }
 /** Longer than writers wait for each other, so that they take over keys before a cleaner does. */
 const GRACE_OF_KEYS_MS = 1000
-/** Process that follows the changes, in lives with a follower. */
+/** Greatest times after which a process takes part in the work of a consumer, in milliseconds. */
+const JOINS_MS = [1, 20_000]
+/** Milliseconds between two looks whether movers are done. */
+const CONSUMED_MS = 1_000
+/** Process that follows the changes, in lives with a follower; the others share the consumer. */
 const FOLLOWING = 2
 
 export function createProcesses(options: ProcessesOptions): Processes {
-  const { world, scheduler, random, flaw, history, follower } = options
+  const { world, scheduler, random, flaw, history, follower, consumed } = options
   const processes: { readonly life: Life; readonly die: () => void }[] = []
   const cleaners: (Cleaner | undefined)[] = []
   /** Processes whose clients are still working. */
@@ -105,6 +111,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
       remaining: world.moves,
       last: undefined,
       isImpossible: false,
+      removing: undefined,
     })
     const { store } = await open(life)
     const time = scheduler.timeOf(life)
@@ -135,9 +142,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
     const { store, cleaned } = await open(life)
     const isCleaned = !onlyDrains(flaw) && (number === 0 || random.chance(0.4))
     const time = scheduler.timeOf(life)
-    // No move begins while an index is being filled, so most lives with moves have no administrator.
-    const isAdministered =
-      world.movers > 0 ? random.chance(0.1) : number === 0 || (number === 1 && random.chance(0.3))
+    const isAdministered = world.hasAdministrators && (number === 0 || (number === 1 && random.chance(0.3)))
     const changes = isAdministered ? 1 + random.below(3) : 0
     const hasKeys = world.clients === 'keys'
     const usualCleaner = world.movers > 0 ? SLOW_CLEANER : CLEANER
@@ -146,13 +151,30 @@ export function createProcesses(options: ProcessesOptions): Processes {
     const clients = runClients(store, life).then(() => void busy.delete(life))
     const drains = onlyDrains(flaw) && keepDraining(cleaned, time, () => !busy.has(life))
     const ended = new AbortController()
+    const consuming =
+      consumed !== undefined && number !== FOLLOWING
+        ? consumeFrom(consumed, store, time, ended.signal)
+        : undefined
     const following = number === FOLLOWING ? follower?.follow(store, ended.signal) : undefined
     await Promise.all([clients, drains, runAdministrator({ store, life, time, random, changes, hasKeys })])
+    // A move ends when the consumer has handled its changes.
+    while (consuming !== undefined && moving() > 0) await time.sleep(CONSUMED_MS)
     ended.abort()
-    await following
+    await Promise.all([following, consuming])
     await store.settled()
     // Otherwise the store would keep polling its replicas.
     if (world.replicasEach + world.movers > 0) await store.close()
+  }
+
+  /** Takes part in the work of a consumer, from some time on. */
+  async function consumeFrom(
+    some: Consumed,
+    store: DataStore,
+    time: Time,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await time.sleep(random.below(random.pick(JOINS_MS)))
+    await some.consume(store, time, signal)
   }
 
   /** Lets a client wait now and then: until its time is over, or until buckets are copied or handed over. */

@@ -4,6 +4,7 @@ import { formatId } from '@looseleaf/core'
 import { movesOf } from '@looseleaf/mover'
 import { tunedResumeMoves } from '@looseleaf/mover/internal'
 import type { DataStore } from '@looseleaf/store'
+import type { Consumed } from '../history/consumed.ts'
 import type { Follower } from '../history/follower.ts'
 import { createLife } from '../steps/life.ts'
 import type { LookOptions } from '../tables/look-beneath.ts'
@@ -15,6 +16,7 @@ export interface EndingOptions extends LookOptions {
   readonly weather: Weather
   readonly cleaners: readonly (Cleaner | undefined)[]
   readonly follower: Follower | undefined
+  readonly consumed: Consumed | undefined
   /** Tells whether whole shards have fallen back. */
   hasFallenBack(): boolean
   /** Returns false when no statement or timer remains. */
@@ -25,12 +27,15 @@ export interface EndingOptions extends LookOptions {
 
 /** A move that is open after this many calls counts as stuck. */
 const MAX_RESUMES = 5
-/** A follower that has not caught up after this many polls counts as stuck. */
+/** A follower or a consumer that has not caught up after this many polls counts as stuck. */
 const MAX_POLLS = 200
+/** Milliseconds between two of these polls. Retries of failed changes take minutes. */
+const FOLLOWED_MS = 100
+const CONSUMED_MS = 3_000
 
 /** Ends a life in calm weather: calls in flight end, one sweep runs, and then everything must be exact. */
 export async function endWell(options: EndingOptions): Promise<void> {
-  const { world, scheduler, promise, keys, follower, play } = options
+  const { world, scheduler, promise, keys, follower, consumed, play } = options
   const { check } = options.checker
   const { clients, deleteDelayMs, happened, writeOrder } = world
   world.isCalm = true
@@ -40,7 +45,15 @@ export async function endWell(options: EndingOptions): Promise<void> {
   while (await options.step());
   // A shard takes over the catalog changes that it has lost from the other shards.
   const { store } = await play(world.open(createLife('sweeper'), true))
+  const ended = new AbortController()
+  const consuming = consumed?.consume(store, scheduler.timeOf(), ended.signal)
   if (world.movers > 0) await play(endMoves(options, store))
+  if (consumed !== undefined) {
+    await play(until(() => consumed.hasAll, CONSUMED_MS, scheduler))
+    consumed.checkAll()
+  }
+  ended.abort()
+  if (consuming !== undefined) await play(consuming)
   if (follower !== undefined) await play(catchUp(follower, store, scheduler))
   scheduler.leap(deleteDelayMs)
   await play(drainPending(store))
@@ -90,12 +103,17 @@ async function endMoves({ checker, world }: EndingOptions, store: DataStore): Pr
   )
 }
 
+/** Waits until this holds, or until it counts as stuck. */
+async function until(holds: () => boolean, everyMs: number, scheduler: Scheduler): Promise<void> {
+  const time = scheduler.timeOf(createLife('patience'))
+  for (let polls = 0; polls < MAX_POLLS && !holds(); polls++) await time.sleep(everyMs)
+}
+
 /** Polls until every committed change has arrived. */
 async function catchUp(follower: Follower, store: DataStore, scheduler: Scheduler): Promise<void> {
   const ended = new AbortController()
   const following = follower.follow(store, ended.signal)
-  const time = scheduler.timeOf(createLife('patience'))
-  for (let polls = 0; polls < MAX_POLLS && !follower.hasAll; polls++) await time.sleep(100)
+  await until(() => follower.hasAll, FOLLOWED_MS, scheduler)
   ended.abort()
   await following
   follower.checkAll()

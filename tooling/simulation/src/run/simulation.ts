@@ -7,6 +7,7 @@ import type { Counts } from '../history/evidence.ts'
 import { noOutcomes, type MoveOutcome } from '../processes/mover.ts'
 import { faultKinds, onlyFaults, partNames, type FaultKind, type Part } from '../faults/faults.ts'
 import { flawInfo, type Flaw } from '../faults/flaws.ts'
+import { createConsumed, type Consumed } from '../history/consumed.ts'
 import { createFollower, type Follower } from '../history/follower.ts'
 import { createHistory, type History } from '../history/history.ts'
 import { createKeyCheck } from '../tables/key-check.ts'
@@ -88,6 +89,7 @@ export class Simulation {
   readonly #weather: Weather
   /** Present in some lives. */
   readonly #follower: Follower | undefined
+  readonly #consumed: Consumed | undefined
   readonly #fallbacks: Fallbacks
   readonly #processes: Processes
   readonly #running = new Set<Promise<void>>()
@@ -124,6 +126,9 @@ export class Simulation {
     this.#follower = isFollowed(seed, lifeOf)
       ? createFollower({ owners, checker: this.#checker, pollMs: this.#world.movers > 0 ? 500 : 60 })
       : undefined
+    this.#consumed = this.#world.hasConsumer
+      ? createConsumed({ owners, checker: this.#checker, random, isCalm: () => this.#world.isCalm })
+      : undefined
     this.#beneath = {
       world: this.#world,
       checker: this.#checker,
@@ -150,6 +155,7 @@ export class Simulation {
       checker: this.#checker,
       moves: this.#moves,
       follower: this.#follower,
+      consumed: this.#consumed,
       isRepaired: () => this.#fallbacks.isRepaired(),
     })
     this.#weather = createWeather({
@@ -225,6 +231,7 @@ export class Simulation {
       weather: this.#weather,
       cleaners: this.#processes.cleaners(),
       follower: this.#follower,
+      consumed: this.#consumed,
       hasFallenBack: () => this.#fallbacks.count() > 0,
       step: () => this.#step(),
       play: (work) => this.#play(work),
@@ -267,6 +274,7 @@ export class Simulation {
     this.#changed = true
     this.#history.serverCrashed()
     this.#follower?.serverCrashed()
+    this.#consumed?.serverCrashed()
     this.#beneath.keys.fellBack()
   }
 

@@ -41,6 +41,10 @@ export interface SimulationTotals extends Counts {
     near: number
     /** Part of `withMoves`: a shard has joined. */
     joined: number
+    /** Part of `withMoves`: a shard was removed. */
+    removed: number
+    /** Part of `withMoves`: processes share a consumer of the changes. */
+    withConsumer: number
     /** Part of the lives with a delay: a whole shard fell back, which is beyond the promise. */
     beyondPromise: number
     /** Part of `beyondPromise`: an operator repaired the failover, so that all promises held again. */
@@ -75,6 +79,8 @@ export function noTotals(): SimulationTotals {
       withMoves: 0,
       near: 0,
       joined: 0,
+      removed: 0,
+      withConsumer: 0,
       beyondPromise: 0,
       repaired: 0,
     },
@@ -94,6 +100,7 @@ export function totalsOf(result: SimulationResult): SimulationTotals {
     cacheMs,
     movers,
     isNear,
+    hasConsumer,
   } = result.circumstances
   const { failover } = result.happened
   return {
@@ -116,6 +123,8 @@ export function totalsOf(result: SimulationResult): SimulationTotals {
       withMoves: Number(movers > 0),
       near: Number(isNear),
       joined: Number(result.moves.joined > 0),
+      removed: Number(result.moves.removed > 0),
+      withConsumer: Number(hasConsumer),
       beyondPromise: Number(failover > 0 && failoverOf === 'everything'),
       repaired: Number(result.repairs > 0),
     },

@@ -51,6 +51,8 @@ const LEAPS = [0, 0, 60, 300, 1500, 4000, 61_000]
 const WHILE_HANDING_OVER = 6
 /** The factor by which a disk hangs more often right after a statement of a mover. */
 const HANGS_BEHIND_MOVERS = 10
+/** Upper bound, because a mover whose disks hang again and again would never finish its work. */
+const MAX_HANGS_BEHIND_MOVERS = 40
 /** The factor by which a crash is more frequent where a mover has seen changes that are not on disk. */
 const CRASHES_BEHIND_MOVERS = 5
 
@@ -110,7 +112,7 @@ export function createWeather(options: WeatherOptions): Weather {
         disk.goOn()
       } else if (random.chance(DISK_ADVANCES)) disk.advance()
     }
-    const at = visited
+    const at = world.happened.diskHangs < MAX_HANGS_BEHIND_MOVERS ? visited : undefined
     visited = undefined
     if (at !== undefined && strikes('diskHangs', HANGS_BEHIND_MOVERS)) hang(at)
     else if (strikes('diskHangs')) hang(random.below(shards))

@@ -46,7 +46,8 @@ export function createPromiseCheck(owners: Owners, committed: CommittedRows): Pr
   /** Returns rows that match no committed entity. */
   function dangling(entry: CatalogEntry): string[] {
     return committed.tablesOf(entry).flatMap((table, shard) =>
-      table.rows
+      // Rows of writes that did not commit stay on a removed shard.
+      (owners.isRemoved(shard) ? [] : table.rows)
         .map(({ entityId, key }) => ({ entityId, shard, identity: keyIdentity(key) }))
         .filter(({ entityId, identity }) => {
           const body = owners.current(entityId)?.body

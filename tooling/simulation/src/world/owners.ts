@@ -5,9 +5,11 @@ import type { ReferenceDriver, ReferenceRow, ReferenceShard } from '@looseleaf-t
 
 /** Tells which of the rows in the databases count, at this instant. Rows of moving buckets are on two shards. */
 export interface Owners {
-  /** Returns the shards that the store has by now. */
+  /** Returns the shards that the store has had by now. */
   members(): readonly ReferenceShard[]
-  /** Returns the catalogs of these shards; empty until each has one. */
+  /** Tells whether a shard was removed, by the catalog of another shard. */
+  isRemoved(number: number): boolean
+  /** Returns the catalogs of the shards that were not removed; empty until each has one. */
   catalogs(): readonly ShardCatalog[]
   /** Returns the places of rows by the latest layout. */
   placement(): Placement
@@ -33,7 +35,7 @@ export function createOwners(driver: ReferenceDriver, router: Router, founders: 
   /** Buckets of all entities. */
   const buckets = new Set<number>()
   let compared: { known: readonly (ShardCatalog | undefined)[]; doubled: readonly string[] } | undefined
-  let placed: { known: readonly ShardCatalog[]; placement: Placement } | undefined
+  let placed: { known: readonly (ShardCatalog | undefined)[]; placement: Placement } | undefined
 
   function bucketOf(id: Uint8Array): number {
     const bucket = ofId(id)
@@ -75,16 +77,25 @@ export function createOwners(driver: ReferenceDriver, router: Router, founders: 
 
   const hasMoves = (): boolean => shards.some((shard) => shard.contents()?.serves !== undefined)
 
+  const isRemoved = (number: number): boolean =>
+    shards.some((shard, at) => at !== number && shard.contents()?.layout?.shards[number]?.state === 'removed')
+
+  /** By shard number; undefined for removed shards. */
+  const presentCatalogs = (): readonly (ShardCatalog | undefined)[] =>
+    members().map((shard, number) => (isRemoved(number) ? undefined : shard.contents()))
+
   function catalogs(): readonly ShardCatalog[] {
-    const known = members().map((shard) => shard.contents())
+    const present = members().filter((_, number) => !isRemoved(number))
+    const known = present.map((shard) => shard.contents())
     return known.includes(undefined) ? [] : (known as readonly ShardCatalog[])
   }
 
   return {
     members,
+    isRemoved,
     catalogs,
     placement() {
-      const known = catalogs()
+      const known = presentCatalogs()
       if (placed?.known.length !== known.length || known.some((each, i) => each !== placed?.known[i])) {
         const layout = latestLayout(known)
         placed = { known, placement: createPlacement(router, { layout, shards: known }, known.length) }
