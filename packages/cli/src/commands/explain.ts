@@ -18,7 +18,7 @@ query\` prints how many rows its page has examined and discarded.
 
 JSON:
   { "index", "generation", "table", "shards": [name], "scatter", "ranges",
-    "estimatedRows", "isAtLeast", "limit" }`
+    "estimatedRows", "isAtLeast", "limit", "localShare", "joinsEntities" }`
 
 export const addExplain: AddCommand = (program) => {
   defineCommand(program, {
@@ -41,11 +41,17 @@ export const addExplain: AddCommand = (program) => {
 }
 
 function planText(plan: QueryExplanation, shards: number): string {
-  const { index, generation, table, estimatedRows, isAtLeast, limit, ranges } = plan
+  const { index, generation, table, estimatedRows, isAtLeast, limit, ranges, localShare, joinsEntities } =
+    plan
   return [
     `Index:   ${index}, generation ${generation}, table ${table}`,
     `Shards:  ${plan.shards.length} of ${shards}: ${plan.shards.join(', ')}`,
     `Reads:   ${counted(ranges, 'range', 'ranges')} with ${isAtLeast ? 'more than ' : ''}${counted(estimatedRows, 'index row', 'index rows')}`,
-    `Page:    at most ${grouped(limit)} of them, and as many entities by id`,
+    `Page:    at most ${grouped(limit)} of them, and as many entities ${joinsEntities ? 'in the same statement' : 'by id'}`,
+    ...(localShare === undefined
+      ? []
+      : [
+          `Local:   ${Math.round(localShare * 100)} % of the counted rows lead to entities of their own shard`,
+        ]),
   ].join('\n')
 }

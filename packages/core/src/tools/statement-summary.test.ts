@@ -18,3 +18,8 @@ test.each([
   // The second call reads the cache.
   expect(summarise(text)).toEqual({ operation, table })
 })
+
+test('summarise finds the second table of a join', () => {
+  const text = 'SELECT x.a FROM `index_a` AS `x` LEFT JOIN `entities` AS `e` ON e.id = x.entity_id'
+  expect(summarise(text)).toEqual({ operation: 'SELECT', table: 'index_a', joined: 'entities' })
+})

@@ -41,7 +41,7 @@ const MAX_SCANS = 128
  * Scans of a batch from which small ones go without a join: a server takes some time to plan each join, and so many scans need a second
  * statement for each shard anyway.
  */
-const MANY_SCANS = 64
+const MANY_SCANS = 32
 const SMALL_SCAN_ROWS = 8
 /** Rows per statement of scans, so that a scan does not wait long for the others; a fifth for covering indexes. One longer scan goes alone. */
 const MAX_SCAN_ROWS = 5_000

@@ -9,8 +9,6 @@ export interface LocalShare {
   readonly versionsPay: boolean
   /** True if rows should be read with their entities. False for some time if most bodies are too long for that. */
   entitiesPay(): boolean
-  /** Share from 0 to 1; undefined if too few rows were seen. */
-  readonly value: number | undefined
   /** Takes note of some rows of a page, by whether each leads to an entity of this shard. */
   learn<Row extends IndexRow>(page: readonly Row[], isLocal: (row: Row) => boolean): void
   /** Takes note of some rows that were read with their entities, by whether each body was left out. */
@@ -32,6 +30,11 @@ const SAMPLE = 8
 const MANY_LONG = 0.25
 const REST = 200
 
+/** Tells whether a share is large enough for joins. */
+export function isMostlyLocal(share: number): boolean {
+  return share >= ENOUGH
+}
+
 /** Creates the share of a table. `isAlwaysLocal`: the store has one shard, or the index keeps rows on the shards of their entities. */
 export function createLocalShare(isAlwaysLocal: boolean): LocalShare {
   let share = isAlwaysLocal ? 1 : 0
@@ -39,14 +42,14 @@ export function createLocalShare(isAlwaysLocal: boolean): LocalShare {
   let longShare = 0
   let rest = 0
 
-  const isMostlyLocal = (): boolean => seen >= MIN_SEEN && share >= ENOUGH
+  const isKnownLocal = (): boolean => seen >= MIN_SEEN && isMostlyLocal(share)
 
   return {
     get versionsPay() {
-      return isMostlyLocal()
+      return isKnownLocal()
     },
     entitiesPay() {
-      if (!isMostlyLocal()) return false
+      if (!isKnownLocal()) return false
       if (longShare < MANY_LONG) return true
       if (rest > 0) {
         rest--
@@ -54,9 +57,6 @@ export function createLocalShare(isAlwaysLocal: boolean): LocalShare {
       }
       rest = REST
       return true
-    },
-    get value() {
-      return seen < MIN_SEEN ? undefined : share
     },
     learn(page, isLocal) {
       const count = Math.min(page.length, seen < WINDOW ? SAMPLE * 2 : SAMPLE)

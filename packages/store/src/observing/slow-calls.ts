@@ -97,8 +97,8 @@ function warningOf(call: SlowCall, slowCallMs: number): string {
   const took = `${index === undefined ? name : `${name} of ${index}`} took ${Math.round(durationMs)} ms, more than slowCallMs of ${slowCallMs}`
   const longest = statements.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, MAX_SHOWN)
   const shown = longest.map(
-    ({ operation, table, shard, rows, durationMs: ms }) =>
-      `${table === undefined ? operation : `${operation} ${table}`} on ${shard}: ${Math.round(ms)} ms, ${rows} rows`,
+    ({ operation, table, joined, shard, rows, durationMs: ms }) =>
+      `${[operation, table, ...(joined === undefined ? [] : ['with', joined])].join(' ').trimEnd()} on ${shard}: ${Math.round(ms)} ms, ${rows} rows`,
   )
   const others = statements.length + moreStatements - shown.length
   if (others > 0) shown.push(`${others} more`)

@@ -1,4 +1,4 @@
-import type { Driver } from '@looseleaf/core'
+import { parseId, type Driver } from '@looseleaf/core'
 import type { IndexScan } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
@@ -50,6 +50,9 @@ it('explain returns the index, the shards and the number of rows without reading
     estimatedRows: 7,
     isAtLeast: false,
     limit: 3,
+    // The ids are spread by chance.
+    localShare: expect.any(Number),
+    joinsEntities: expect.any(Boolean),
   })
   expect(operations).toEqual(['scanMany'])
 })
@@ -95,6 +98,31 @@ it('explain counts up to 1,000 rows over all ranges', async () => {
   // Each range is asked for its share, and ranges with more for twice as many. 1,001 of each on three shards would be 12,012.
   expect(operations.length).toBeGreaterThan(SHARDS)
   expect(rowLimits).toBeLessThan(5_100)
+})
+
+it('explain tells which rows come with their entities', async () => {
+  const spread = await store.explain(byTag, { tags: 'x' }, { scatter: true })
+  expect(spread).toMatchObject({ localShare: undefined, joinsEntities: false })
+  const shard = names.indexOf(shardOf('ada'))
+  const idOn = (wanted: boolean): string => {
+    for (;;) {
+      const id = store.newId()
+      if ((store.context.router.shardOfId(parseId(id)) === shard) === wanted) return id
+    }
+  }
+  for (let n = 0; n < 10; n++) await store.put({ user: 'ada', n, tags: ['x'] }, { id: idOn(n !== 0) })
+  const ofAda = { user: 'ada' }
+  expect(await store.explain(byUser, ofAda)).toMatchObject({ localShare: 0.9, joinsEntities: true })
+  expect(await store.explain(byUser, { ...ofAda, n: { lt: 2 } })).toMatchObject({
+    localShare: 0.5,
+    joinsEntities: false,
+  })
+  expect(await store.explain(byUser, ofAda, { limit: 1_000 })).toMatchObject({ joinsEntities: false })
+  // A page would read entities of three shards for nothing but one.
+  expect(await store.explain(byTag, { tags: 'x' }, { scatter: true })).toMatchObject({
+    localShare: 1,
+    joinsEntities: false,
+  })
 })
 
 it('explain throws the errors of the query', async () => {

@@ -2,6 +2,8 @@ import type { Driver } from '@looseleaf/core'
 import type { CatalogEntry, IndexScan, ReplicaReadOptions } from '@looseleaf/core/internal'
 import type { QueryOptions } from '@looseleaf/index-engine'
 import { tableSpec, type QueryPlan } from '@looseleaf/index-engine/internal'
+import { isMostlyLocal } from '../../calls/local-share.ts'
+import { joinsEntities } from '../rows/row-reader.ts'
 
 export type ExplainOptions = Omit<QueryOptions, 'cursor' | 'onDamaged' | keyof ReplicaReadOptions>
 
@@ -23,6 +25,16 @@ export interface QueryExplanation {
   readonly isAtLeast: boolean
   /** Largest number of entities of a page. */
   readonly limit: number
+  /**
+   * Share of the counted rows, 0 to 1, whose entities are on the shards of the rows, where one statement reads both. Undefined without
+   * rows.
+   */
+  readonly localShare: number | undefined
+  /**
+   * True if, by `localShare`, a page reads rows and entities in one statement per shard, and only the entities of other shards by id. A
+   * process does so once its pages of the index have met mostly such rows.
+   */
+  readonly joinsEntities: boolean
 }
 
 /** Rows up to which `estimatedRows` counts. */
@@ -35,7 +47,7 @@ export async function explainQuery(
   plan: QueryPlan,
   { signal }: ExplainOptions,
 ): Promise<QueryExplanation> {
-  const rows = await countRows(driver, entry, plan, signal)
+  const { rows, localShare } = await countRows(driver, entry, plan, signal)
   return {
     index: entry.name,
     generation: entry.generation,
@@ -46,6 +58,9 @@ export async function explainQuery(
     estimatedRows: Math.min(rows, MAX_COUNTED),
     isAtLeast: rows > MAX_COUNTED,
     limit: plan.limit,
+    localShare,
+    joinsEntities:
+      joinsEntities(plan, plan.limit + 1) && localShare !== undefined && isMostlyLocal(localShare),
   }
 }
 
@@ -56,9 +71,11 @@ export async function explainQuery(
 async function countRows(
   { shards }: Driver,
   entry: CatalogEntry,
-  { ranges }: QueryPlan,
+  { ranges, placement }: QueryPlan,
   signal: AbortSignal | undefined,
-): Promise<number> {
+): Promise<{ readonly rows: number; readonly localShare: number | undefined }> {
+  let seen = 0
+  let local = 0
   let open = ranges.flatMap(({ range, shards: numbers }) => numbers.map((shard) => ({ shard, range })))
   let counted = 0
   for (let limit = Math.ceil((MAX_COUNTED + 1) / open.length); open.length > 0; limit *= 2) {
@@ -68,6 +85,10 @@ async function countRows(
         .map(async ([shard, ranged]) => {
           const scans = ranged.map(({ range }): IndexScan => ({ ...range, order: 'asc', limit }))
           const pages = await shards[shard]!.index(tableSpec(entry)).scanMany(scans, { signal })
+          for (const { entityId } of pages.flat()) {
+            seen++
+            if (placement.shardOfId(entityId) === shard) local++
+          }
           return ranged.map((each, i) => ({ ...each, rows: pages[i]!.length }))
         }),
     )
@@ -78,5 +99,5 @@ async function countRows(
     // The next round counts these ranges again from their start.
     counted -= open.length * limit
   }
-  return counted
+  return { rows: counted, localShare: seen === 0 ? undefined : local / seen }
 }

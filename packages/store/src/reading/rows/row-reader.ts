@@ -42,19 +42,18 @@ export function wholeReader(
   handleDamaged: ReadOptions['handleDamaged'],
 ): WholeReader {
   let reads = 0
-  const joins = mayJoin(plan)
   const lanesOf = (shard: number, index: number): IndexLanes => lanes(shard).index(tableSpec(entries[index]!))
 
   return {
     scan(shard, scan, signal, index) {
       const { local, scan: scanRows, scanEntities } = lanesOf(shard, index)
-      const isJoined = joins && scan.limit <= MAX_READ_ROWS && local.entitiesPay()
+      const isJoined = joinsEntities(plan, scan.limit) && local.entitiesPay()
       return (isJoined ? scanEntities : scanRows).submit(scan, signal)
     },
     scanRows: (shard, scan, signal, index) => lanesOf(shard, index).scan.submit(scan, signal),
     scanVersions(shard, scan, signal, index) {
       const { local, scan: scanRows, scanVersions } = lanesOf(shard, index)
-      return (joins && local.versionsPay ? scanVersions : scanRows).submit(scan, signal)
+      return (mayJoin(plan) && local.versionsPay ? scanVersions : scanRows).submit(scan, signal)
     },
     read(rows: readonly Row[], signal, take) {
       const known = rows.some(hasEntity) ? rows.map(({ entity }) => entity) : undefined
@@ -74,6 +73,11 @@ export function wholeReader(
 type Row = RowPlace & Pick<RowWithEntity, 'entity'>
 
 const hasEntity = ({ entity }: Row): boolean => entity !== undefined
+
+/** Tells whether a scan of so many rows may bring their entities along. */
+export function joinsEntities(plan: QueryPlan | IntersectionPlan, rows: number): boolean {
+  return rows <= MAX_READ_ROWS && mayJoin(plan)
+}
 
 /** Tells whether most of the rows that the scans of a plan return are examined. An intersection examines those alone that are in all. */
 function mayJoin(plan: QueryPlan | IntersectionPlan): boolean {
