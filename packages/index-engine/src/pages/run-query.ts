@@ -133,7 +133,8 @@ export async function runQuery<P extends IndexProperties = IndexProperties>(
 
 /**
  * Passes every matching entity to `onMatch` in key order, each once, as one page without bounds. So no entity that moves during the
- * call is missed, as it might be between two pages. Throws `ABORTED` and the errors of the ports.
+ * call is missed, as it might be between two pages. With a limit, it stops after so many entities or twice as many rows. Returns true if
+ * no other entity follows. Throws `ABORTED` and the errors of the ports.
  */
 export async function forEachMatch(
   ports: QueryPorts,
@@ -142,11 +143,14 @@ export async function forEachMatch(
     readonly signal?: AbortSignal | undefined
     /** Expected number of rows. It bounds the first fetch, so that the scan can share a statement. */
     readonly likelyRows?: number | undefined
+    readonly limit?: number | undefined
   },
   onMatch: (entity: ReadEntity) => void,
-): Promise<void> {
-  const unbounded = { limit: Infinity, maxRows: Infinity, maxRead: Infinity, budget: { left: Infinity } }
-  await run(ports, plan, { ...options, ...unbounded }, onMatch)
+): Promise<boolean> {
+  const { limit = Infinity } = options
+  const bounds = { limit, maxRows: 2 * limit, maxRead: Infinity, budget: { left: Infinity } }
+  const { next } = await run(ports, plan, { ...options, ...bounds }, onMatch)
+  return next === undefined
 }
 
 async function run(

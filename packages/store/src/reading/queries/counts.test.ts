@@ -143,6 +143,63 @@ describe('up to 1,000', () => {
   })
 })
 
+describe('counts that may be short', () => {
+  let rowCalls: string[]
+  beforeEach(() => {
+    rowCalls = []
+  })
+  const listen = (): DataStore => {
+    for (const shard of memory.shards) {
+      const index = shard.index({ table, columns: [{ name: 'list', type: 'string' }] })
+      for (const name of ['scan', 'scanVersions', 'count'] as const) {
+        const original = index[name] as (...args: unknown[]) => Promise<unknown>
+        Object.assign(index, {
+          [name]: (...args: unknown[]) => {
+            rowCalls.push(name)
+            return original(...args)
+          },
+        })
+      }
+    }
+    return store
+  }
+
+  it('a short count takes one scan of each shard, and a longer one a count and more scans', async () => {
+    await putOpen(60)
+    await store.count(byList, open, { scatter })
+    listen()
+    expect(await store.count(byList, open, { scatter })).toBe(60)
+    expect(rowCalls).toEqual(['scanVersions', 'scanVersions'])
+    await putOpen(60)
+    rowCalls = []
+    expect(await store.count(byList, open, { scatter })).toBe(120)
+    expect(rowCalls).toContain('count')
+  })
+
+  it('counts of an index whose counts were long begin with a count, until they are short', async () => {
+    await putOpen(150)
+    await store.put(done)
+    listen()
+    const callsOf = async (where: object): Promise<string> => {
+      rowCalls = []
+      await store.count(byList, where, { scatter })
+      return rowCalls[0]!
+    }
+    for (let i = 0; i < 12; i++) await store.count(byList, open, { scatter })
+    expect(await callsOf(open)).toBe('count')
+    expect(await store.count(byList, open, { scatter })).toBe(150)
+    for (let i = 0; i < 24; i++) expect(await store.count(byList, done, { scatter })).toBe(1)
+    expect(await callsOf(done)).toBe('scanVersions')
+  })
+
+  it('a short count of rows has rows that lead nowhere, and each entity once', async () => {
+    await putOpen(5)
+    await leaveRows('open', [store.newId()])
+    expect(await store.count(byList, open, { scatter, exact: false })).toBe(6)
+    expect(await store.count(byList, open, { scatter })).toBe(5)
+  })
+})
+
 describe('above 1,000', () => {
   it('a count above 1,000 is a number of rows, unless exact is true', async () => {
     await putOpen(1_000)

@@ -3,7 +3,9 @@ import type { ReplicaReadOptions } from '@looseleaf/core/internal'
 import type { IndexProperties, QueryOptions, QueryPage } from '@looseleaf/index-engine'
 import type { OnDamaged, QueryPlan } from '@looseleaf/index-engine/internal'
 import { countRows } from './count-rows.ts'
-import type { ReadAll } from './read-all.ts'
+import type { MatchesToRead, ReadAll } from './read-all.ts'
+import { createShortCounts, SHORT_COUNT } from './short-counts.ts'
+import { idReader } from '../rows/id-reader.ts'
 import { versionReader } from '../rows/version-reader.ts'
 import type { Completeness } from '../steps/completeness.ts'
 import type { Sources } from '../steps/read.ts'
@@ -51,22 +53,46 @@ export interface Counts {
 }
 
 export function createCounts(completeness: Pick<Completeness, 'mayBePending'>, readAll: ReadAll): Counts {
+  const shortCounts = createShortCounts()
+
   /**
    * Counts the entities of few rows, through lanes. Reads the body only if the row and its entity have different versions. A damaged
-   * entity counts as a match.
+   * entity counts as a match. Returns undefined if there are more than `limit`, or if the check took too long.
    */
   async function countFew(
     sources: Sources,
     plan: QueryPlan,
-    likelyRows: number,
-    signal: AbortSignal | undefined,
-  ): Promise<number> {
+    bounds: Pick<MatchesToRead, 'likelyRows' | 'limit'>,
+    { signal, exact }: CountOptions,
+  ): Promise<number | undefined> {
     let count = 0
     const add = (): void => void count++
     const options = { signal, onDamaged: add }
-    const rows = plan.rowsTellAnswers ? versionReader(sources.view) : undefined
-    await readAll(sources, { plan, options, likelyRows, rows }, add)
-    return count
+    const checked = plan.rowsTellAnswers ? versionReader(sources.view) : undefined
+    const rows = exact === false ? idReader : checked
+    try {
+      return (await readAll(sources, { plan, options, rows, ...bounds }, add)) ? count : undefined
+    } catch (error) {
+      if (isLooseleafError(error, 'DEADLINE')) return undefined
+      throw error
+    }
+  }
+
+  /** Counts these plans, as many at the same time as share a statement. */
+  async function countEach(
+    plans: readonly number[],
+    count: (plan: number) => Promise<number | undefined>,
+  ): Promise<ReadonlyMap<number, number>> {
+    const counts = new Map<number, number>()
+    for (let from = 0; from < plans.length; from += MAX_TOGETHER) {
+      const together = plans.slice(from, from + MAX_TOGETHER)
+      const found = await Promise.all(together.map(count))
+      for (const [n, plan] of together.entries()) {
+        const number = found[n]
+        if (number !== undefined) counts.set(plan, number)
+      }
+    }
+    return counts
   }
 
   async function countAll(
@@ -76,28 +102,33 @@ export function createCounts(completeness: Pick<Completeness, 'mayBePending'>, r
   ): Promise<number[]> {
     // Keeps the catalog current to some seconds, which the plans rely on.
     await completeness.mayBePending(sources.view, plans)
-    const byRows = plans.map((plan) => (exact === true || !plan.canCountRows ? undefined : plan))
-    const counts = await countRows(sources, byRows, options.signal)
+    const countable = new Set([...plans.keys()].filter((i) => exact !== true && plans[i]!.canCountRows))
+    const { table } = sources.entries[0]!
+    const short = [...countable].filter((i) => plans[i]!.ranges.length === 1 && shortCounts.areLikely(table))
+    const shortly = await countEach(short, (i) =>
+      countFew(sources, plans[i]!, { limit: SHORT_COUNT }, { exact, ...options }),
+    )
+    for (const i of short) shortCounts.learn(table, shortly.has(i))
+    const byRows = new Set([...countable].filter((i) => !shortly.has(i)))
+    const counts = await countRows(
+      sources,
+      plans.map((plan, i) => (byRows.has(i) ? plan : undefined)),
+      options.signal,
+    )
+    for (const i of byRows) shortCounts.learn(table, counts[i]! <= SHORT_COUNT)
+    for (const [i, count] of shortly) counts[i] = count
     // One after the other, because each may read many entities.
     for (const [i, plan] of plans.entries()) {
-      if (byRows[i] === undefined) await readAll(sources, { plan, options }, () => counts[i]!++)
+      if (!countable.has(i)) await readAll(sources, { plan, options }, () => counts[i]!++)
     }
     if (exact !== undefined) return counts
     // A count of 0 rows is exact: rows are written before their entity and deleted after it.
-    const few = [...plans.keys()].filter((i) => byRows[i] && counts[i]! > 0 && counts[i]! <= EXACT_COUNT)
-    for (let from = 0; from < few.length; from += MAX_TOGETHER) {
-      const together = few.slice(from, from + MAX_TOGETHER)
-      const found = await Promise.all(
-        together.map((i) =>
-          countFew(sources, plans[i]!, counts[i]!, options.signal).catch((error: unknown) => {
-            // After the deadline the check may have missed entities that have moved. The number of rows includes them.
-            if (isLooseleafError(error, 'DEADLINE')) return counts[i]!
-            throw error
-          }),
-        ),
-      )
-      for (const [n, i] of together.entries()) counts[i] = found[n]!
-    }
+    const few = [...byRows].filter((i) => counts[i]! > 0 && counts[i]! <= EXACT_COUNT)
+    // After the deadline the check may have missed entities that have moved. The number of rows includes them.
+    const checked = await countEach(few, (i) =>
+      countFew(sources, plans[i]!, { likelyRows: counts[i]! }, options),
+    )
+    for (const [i, count] of checked) counts[i] = count
     return counts
   }
 

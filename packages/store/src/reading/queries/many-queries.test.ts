@@ -61,16 +61,13 @@ const codeOf = (promise: Promise<unknown>): Promise<string> =>
   )
 
 describe('queries by many conditions', () => {
-  it('queryMany returns the page and the count of each condition, in three statements per shard', async () => {
+  it('queryMany returns the page and the count of each condition, in two scans per shard', async () => {
     await putComments()
     const options = { order: 'desc', limit: 3 } as const
     calls = []
     const pages = await store.queryMany(byEntry, wheres, { ...options, count: true })
-    expect(calls.filter((call) => call.endsWith('countMany')).toSorted()).toEqual([
-      '0 countMany',
-      '1 countMany',
-    ])
-    // One scan per shard for the pages, and one for the entities of the counts.
+    expect(calls.filter((call) => call.includes('count'))).toEqual([])
+    // One scan per shard for the pages, and one for the counts, which are short.
     expect(calls.filter((call) => /scan/.test(call)).length).toBe(2 * 2)
     for (const [n, where] of wheres.entries()) {
       const page = await store.query(byEntry, where, options)

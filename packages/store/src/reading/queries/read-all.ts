@@ -17,23 +17,25 @@ export interface MatchesToRead {
   readonly options: Pick<GetAllOptions, 'signal' | 'onDamaged'>
   /** See `forEachMatch`. */
   readonly likelyRows?: number | undefined
+  /** Largest number of matches, see `forEachMatch`. Default: no limit. */
+  readonly limit?: number | undefined
   /** Default: whole entities. */
   readonly rows?: RowReaderFrom | undefined
 }
 
-/** Calls `onMatch` with every match. Rejects with `DEADLINE` after `queryTimeMs`, when an entity that has moved may be missing. */
+/** Calls `onMatch` with every match, up to the limit. Returns true if there are no others. Rejects with `DEADLINE` after `queryTimeMs`, when an entity that has moved may be missing. */
 export type ReadAll = (
   sources: Sources,
   matches: MatchesToRead,
   onMatch: (entity: ReadEntity) => void,
-) => Promise<void>
+) => Promise<boolean>
 
 /** Makes the function that reads all matches of a plan. Every scan first checks the deadline. */
 export function createReadAll(
   { catalog }: EngineContext,
   completeness: Pick<Completeness, 'deadline'>,
 ): ReadAll {
-  return async (sources, { plan, options, likelyRows, rows = (whole) => whole }, onMatch) => {
+  return async (sources, { plan, options, likelyRows, limit, rows = (whole) => whole }, onMatch) => {
     const { view, entries } = sources
     const { signal, onDamaged } = options
     const isTooLong = completeness.deadline(view)
@@ -45,7 +47,9 @@ export function createReadAll(
       checkTime()
       return scan(...args)
     }
-    await forEachMatch({ scan: scanInTime, read }, plan, { signal, likelyRows }, onMatch)
+    const ports = { scan: scanInTime, read }
+    const isWhole = await forEachMatch(ports, plan, { signal, likelyRows, limit }, onMatch)
     checkTime()
+    return isWhole
   }
 }
