@@ -4,6 +4,7 @@ import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan, type FaultyCall } from '@looseleaf/testkit'
+import { upsertsRows } from '@looseleaf-tooling/kit/row-writes'
 import { crashingShards, type CrashingShards } from '@looseleaf-tooling/kit/crashing-shards'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { cleanIndex } from '../src/index.ts'
@@ -67,8 +68,8 @@ describe('a crash that undoes commits', () => {
     const store = await open(true)
     await store.addIndex(byTag)
     await cleanIndex(store)
-    plan = ({ operation, table }) =>
-      operation === 'upsert' && table === 'index_by_tag'
+    plan = (call) =>
+      upsertsRows(call, 'index_by_tag')
         ? {
             before() {
               throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')

@@ -5,6 +5,7 @@ import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'
 import { type FaultPlan, faultyDriver, keepOpen, withoutPauses } from '@looseleaf/testkit'
+import { upsertsRows } from '@looseleaf-tooling/kit/row-writes'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkIndex, sweep } from '../src/index.ts'
 import { drainPending, tunedCleanIndex } from '../src/internal.ts'
@@ -200,7 +201,10 @@ describe("onIndexFailure: 'defer'", () => {
 
   it('deferred rows of one index are written while another still cannot be written, with many pending rows', async () => {
     const store = await open({ onIndexFailure: 'defer' })
-    plan = (call) => refuseUpserts({ ...call, table: 'index_by_name' })
+    plan = (call) =>
+      upsertsRows(call)
+        ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Down, on purpose.')) }
+        : undefined
     for (const count of [1, MANY]) {
       await Promise.all(Array.from({ length: count }, () => store.put({ name: 'one', rank: count })))
     }
@@ -258,8 +262,8 @@ describe("onIndexFailure: 'defer'", () => {
 
   it('a permanent error is not deferred', async () => {
     const store = await open({ onIndexFailure: 'defer' })
-    plan = ({ table, operation }) =>
-      table === 'index_by_name' && operation === 'upsert'
+    plan = (call) =>
+      upsertsRows(call, 'index_by_name')
         ? {
             before() {
               throw new LooseleafError('STATEMENT_FAILED', 'Refused (a fault on purpose).')

@@ -111,10 +111,12 @@ export type {
   EntityTable,
   EntityCounts,
   FloorState,
+  LocalRows,
   PurgeBounds,
   PageOptions,
   Partitions,
   ReceiveOptions,
+  RowsOfTable,
   UpdatedPlace,
   EpochWriteOptions,
 } from './ports/entity-table.ts'

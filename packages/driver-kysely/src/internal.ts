@@ -4,10 +4,12 @@
 export { clientFailure, type ClientFailure } from './database/client-failure.ts'
 export type { BatchedSwap, Fault, SwapTable, TableFault } from './database/flavor.ts'
 export type { HeldConnection, OpenSnapshot } from './database/held-session.ts'
+export type { PacketAnswer, PacketConnection } from './database/packet-connection.ts'
 export { notStreamed } from './database/not-streamed.ts'
 export { toCount, toNumber } from './database/row-values.ts'
 export {
   MISSING_COLUMN,
+  type BoundStatement,
   type Call,
   type HintedQuery,
   type Row,

@@ -46,11 +46,11 @@ const flavor = {
   required: (value) => value,
   ownSession: { only: (value) => value, parameters: [] },
   batchedSwap: ({ session, fence }) => ({
-    async send(rows, fenceParameters, call, through) {
+    statements(rows, fenceParameters) {
       const query = session.shape('swap', () => sql`SWAP ${sql.raw(`${rows.length} rows`)} WHERE ${fence}`)
-      const result = await through.run(query, [...rows.map(({ id }) => id), ...fenceParameters], call)
-      return rows.map(({ id }) => result.rows.some((row) => row.id === id))
+      return [{ query, parameters: [...rows.map(({ id }) => id), ...fenceParameters] }]
     },
+    won: (rows, [result]) => rows.map(({ id }) => result!.rows.some((row) => row.id === id)),
   }),
   visibleIsDurable: true,
   faultOf: (error) => ({ kind: (error as Error).message as Fault['kind'], message: 'as scripted.' }),

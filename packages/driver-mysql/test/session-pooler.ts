@@ -24,9 +24,16 @@ export interface SessionPoolerOptions {
   readonly sessions: number
   /** Statement that every session runs first. */
   readonly setUp?: string | undefined
+  /**
+   * How it treats a packet of several statements: `whole` sends it to one session, `apart` routes each statement, and `refused` answers
+   * with an error of the syntax, as a proxy does that knows no such packets. Default: `whole`.
+   */
+  readonly packets?: PacketRoute | undefined
   /** Rolls back what was left open in a session before a new client gets it, with `keepSessions`. */
   readonly rollsBack?: boolean | undefined
 }
+
+export type PacketRoute = 'whole' | 'apart' | 'refused'
 
 /** Gives each client its own session while it is connected, as a pooler should. */
 export const keepSessions = ({ client }: Command): number => client
@@ -48,7 +55,7 @@ const UNANSWERED = new Set([0x18, 0x19])
 /** Supports packets below 16 MiB without encryption, and accepts every user. */
 export async function startSessionPooler(
   to: string,
-  { sessions: count, setUp, rollsBack = false }: SessionPoolerOptions,
+  { sessions: count, setUp, rollsBack = false, packets = 'whole' }: SessionPoolerOptions,
 ): Promise<SessionPooler> {
   const greeting = await greetingOf(new URL(to))
   const sessions = await Promise.all(Array.from({ length: count }, () => openSession(to, setUp)))
@@ -73,8 +80,13 @@ export async function startSessionPooler(
       const kind = packet[4] as number
       if (kind === QUIT) return void socket.end()
       const text = kind === QUERY || kind === PREPARE ? packet.subarray(5).toString('latin1') : ''
-      const session = sessions[pooler.route({ client, text }) % count] as ServerSession
-      session.send(packet, (bytes) => socket.destroyed || socket.write(bytes))
+      const sessionFor = (statement: string): ServerSession =>
+        sessions[pooler.route({ client, text: statement }) % count] as ServerSession
+      const answer = (bytes: Buffer): void => void (socket.destroyed || socket.write(bytes))
+      const texts = kind === QUERY ? text.split('; ') : []
+      if (texts.length < 2 || packets === 'whole') return sessionFor(text).send(packet, answer)
+      if (packets === 'refused') return answer(errorPacket(1064, 'You have an error in your SQL syntax'))
+      void sendApart(texts, sessionFor, answer)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -86,13 +98,9 @@ export async function startSessionPooler(
     route: keepSessions,
     tell: (session, statement) =>
       new Promise((resolve) => {
-        const text = Buffer.from(statement)
-        const packet = Buffer.concat([Buffer.alloc(5), text])
-        packet.writeUIntLE(1 + text.length, 0, 3)
-        packet[4] = QUERY
         const { send } = sessions[session] as ServerSession
         // The setup expects no rows, so the first packet is the answer.
-        send(packet, () => resolve())
+        send(queryPacket(statement), () => resolve())
       }),
     async close() {
       const closed = new Promise((resolve) => server.close(resolve))
@@ -104,15 +112,54 @@ export async function startSessionPooler(
   return pooler
 }
 
+/** Sends each statement of a packet to the session of its route, and joins the answers to one. */
+async function sendApart(
+  texts: readonly string[],
+  sessionFor: (text: string) => ServerSession,
+  answer: (bytes: Buffer) => void,
+): Promise<void> {
+  let sequence = 1
+  for (const [i, text] of texts.entries()) {
+    const hasFailed = await new Promise<boolean>((resolve) =>
+      sessionFor(text).send(queryPacket(text), (bytes, isLast) => {
+        const packet = Buffer.from(bytes)
+        packet[3] = sequence++ & 0xff
+        if (isLast && i < texts.length - 1) markMore(packet)
+        answer(packet)
+        if (isLast) resolve(packet[4] === 0xff)
+      }),
+    )
+    if (hasFailed) return
+  }
+}
+
+function queryPacket(statement: string): Buffer {
+  const text = Buffer.from(statement, 'latin1')
+  const packet = Buffer.concat([Buffer.alloc(5), text])
+  packet.writeUIntLE(1 + text.length, 0, 3)
+  packet[4] = QUERY
+  return packet
+}
+
+function errorPacket(number: number, message: string): Buffer {
+  const text = Buffer.from(`#42000${message}`)
+  const packet = Buffer.concat([Buffer.alloc(7), text])
+  packet.writeUIntLE(3 + text.length, 0, 3)
+  packet[3] = 1
+  packet[4] = 0xff
+  packet.writeUInt16LE(number, 5)
+  return packet
+}
+
 interface ServerSession {
   /** Sends a command after the earlier ones were answered. */
-  send(command: Buffer, answer: (bytes: Buffer) => void): void
+  send(command: Buffer, answer: (bytes: Buffer, isLast: boolean) => void): void
   close(): void
 }
 
 interface Sent {
   readonly command: Buffer
-  readonly answer: (bytes: Buffer) => void
+  readonly answer: (bytes: Buffer, isLast: boolean) => void
   /** Number of packets until the next that may be the last; undefined while rows arrive. */
   toCome: number | undefined
   isBegun: boolean
@@ -139,8 +186,9 @@ async function openSession(to: string, setUp: string | undefined): Promise<Serve
   onPackets(stream, (packet) => {
     const sent = queue[0]
     if (sent === undefined) return
-    sent.answer(packet)
-    if (!isLast(sent, packet)) return
+    const isEnd = isLast(sent, packet)
+    sent.answer(packet, isEnd)
+    if (!isEnd) return
     queue.shift()
     write()
   })
@@ -153,8 +201,38 @@ async function openSession(to: string, setUp: string | undefined): Promise<Serve
   }
 }
 
-/** Tells whether this packet completes an answer. */
+/** Bit of the status: the answer to a further statement follows. */
+const MORE_RESULTS = 0x0008
+
+/** Returns the place of the status in an OK packet or an EOF packet. */
+function statusAt(packet: Buffer): number {
+  if (packet[4] === 0xfe) return 7
+  let at = 5
+  for (let numbers = 0; numbers < 2; numbers++) {
+    const first = packet[at] as number
+    at += first < 0xfb ? 1 : first === 0xfc ? 3 : first === 0xfd ? 4 : 9
+  }
+  return at
+}
+
+function markMore(packet: Buffer): void {
+  if (packet[4] === 0xff) return
+  const at = statusAt(packet)
+  packet.writeUInt16LE(packet.readUInt16LE(at) | MORE_RESULTS, at)
+}
+
+/** Tells whether this packet completes the answers to a command. */
 function isLast(sent: Sent, packet: Buffer): boolean {
+  if (!endsResult(sent, packet)) return false
+  const kind = sent.command[4] as number
+  if (kind !== QUERY || packet[4] === 0xff) return true
+  if ((packet.readUInt16LE(statusAt(packet)) & MORE_RESULTS) === 0) return true
+  sent.isBegun = false
+  return false
+}
+
+/** Tells whether this packet completes an answer. */
+function endsResult(sent: Sent, packet: Buffer): boolean {
   const kind = sent.command[4] as number
   const first = packet[4]
   if (first === 0xff) return true

@@ -1,7 +1,14 @@
 import { abortedError, platformTime } from '@looseleaf/core/internal'
-import { notStreamed, type HintedQuery, type StatementTeller } from '@looseleaf/driver-kysely/internal'
+import {
+  notStreamed,
+  type HintedQuery,
+  type PacketAnswer,
+  type PacketConnection,
+  type Row,
+  type StatementTeller,
+} from '@looseleaf/driver-kysely/internal'
 import type Database from 'better-sqlite3'
-import { CompiledQuery, type DatabaseConnection, type QueryResult } from 'kysely'
+import { CompiledQuery, type QueryResult } from 'kysely'
 import { resultCode } from './errors.ts'
 import { noFiles, type OpenFiles } from './open-files.ts'
 import { nextTurn } from './turns.ts'
@@ -11,6 +18,9 @@ const MAX_PREPARED = 256
 
 /** Shortest and longest pause between two attempts at a locked file, in milliseconds. */
 const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [5, 15]
+
+const BEGIN = CompiledQuery.raw('BEGIN IMMEDIATE')
+const COMMIT = CompiledQuery.raw('COMMIT')
 
 export interface ConnectionOptions {
   readonly database: Database.Database
@@ -22,7 +32,7 @@ export interface ConnectionOptions {
 }
 
 /** A call's access to the only connection of a file. */
-export interface Connection extends DatabaseConnection {
+export interface Connection extends PacketConnection {
   /** Begins a transaction, after those of earlier calls. Statements of other calls wait until `end`. */
   begin(): Promise<void>
   end(statement: 'COMMIT' | 'ROLLBACK'): Promise<void>
@@ -53,23 +63,51 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
     return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) }
   }
 
-  /** Runs a statement and reports it, also if the file is locked. */
-  function runReported<Row>(query: CompiledQuery, { tell }: StatementTeller): QueryResult<Row> {
-    const sentAt = platformTime.elapsed()
+  /** Runs statements in one transaction, in one turn of the event loop. */
+  function runPacket(queries: readonly CompiledQuery[]): PacketAnswer {
+    const results: QueryResult<Row>[] = []
+    // IMMEDIATE as for other transactions. Without the lock nothing is done, and the caller tries again.
+    run(BEGIN)
     try {
-      const result = run<Row>(query)
-      tell(query.sql, sentAt, result.rows.length + Number(result.numAffectedRows ?? 0))
-      return result
+      for (const query of queries) results.push(run(query))
+      run(COMMIT)
+      return { results }
     } catch (error) {
-      tell(query.sql, sentAt, 0, resultCode(error) ?? 'unknown')
+      if (database.inTransaction) database.exec('ROLLBACK')
+      return { error, place: results.length, mayBeCommitted: false }
+    }
+  }
+
+  /** Does the work of one text. Reports it if anybody listens, also if the file is locked. */
+  function runReported<Answer>(
+    textOf: () => string,
+    work: () => Answer,
+    outcomeOf: (answer: Answer) => { readonly rows: number; readonly error?: unknown },
+  ): Answer {
+    if (!statements?.isListening) return work()
+    const text = textOf()
+    const sentAt = platformTime.elapsed()
+    const fail = (error: unknown): void => statements.tell(text, sentAt, 0, resultCode(error) ?? 'unknown')
+    try {
+      const answer = work()
+      const { rows, error } = outcomeOf(answer)
+      if (error === undefined) statements.tell(text, sentAt, rows)
+      else fail(error)
+      return answer
+    } catch (error) {
+      fail(error)
       throw error
     }
   }
 
   const isTaken = (connection: Connection): boolean => holder !== undefined && holder !== connection
 
-  async function execute<Row>(connection: Connection, query: CompiledQuery): Promise<QueryResult<Row>> {
-    const { signal } = query as Partial<HintedQuery>
+  /** Does synchronous work in a turn of its own, and again while another process has locked the file. */
+  async function inTurn<Answer>(
+    connection: Connection,
+    signal: AbortSignal | undefined,
+    work: () => Answer,
+  ): Promise<Answer> {
     const until = platformTime.elapsed() + deadlineMs
     for (;;) {
       // The answer comes in a later turn, so that calls of this turn can share the next statement.
@@ -77,12 +115,38 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
       while (isTaken(connection)) await released.promise
       if (signal?.aborted) throw abortedError(signal)
       try {
-        return statements?.isListening ? runReported<Row>(query, statements) : run<Row>(query)
+        return work()
       } catch (error) {
         if (!isBusy(error) || platformTime.elapsed() >= until) throw error
       }
       await pauseForLock()
     }
+  }
+
+  function execute<Answer>(connection: Connection, query: CompiledQuery): Promise<QueryResult<Answer>> {
+    const { signal } = query as Partial<HintedQuery>
+    const work = (): QueryResult<Answer> => run(query)
+    return inTurn(connection, signal, () =>
+      runReported(
+        () => query.sql,
+        work,
+        (result) => ({ rows: rowsOf(result) }),
+      ),
+    )
+  }
+
+  function executePacket(connection: Connection, queries: readonly HintedQuery[]): Promise<PacketAnswer> {
+    const work = (): PacketAnswer => runPacket(queries)
+    return inTurn(connection, queries[0]?.signal, () =>
+      runReported(
+        () => packetText(queries),
+        work,
+        (answer) =>
+          'results' in answer
+            ? { rows: answer.results.reduce((sum, result) => sum + rowsOf(result), 0) }
+            : { rows: 0, error: answer.error },
+      ),
+    )
   }
 
   function release(): void {
@@ -95,12 +159,13 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
     acquire() {
       const connection: Connection = {
         executeQuery: (query) => execute(connection, query),
+        executePacket: (queries) => executePacket(connection, queries),
         async begin() {
           while (isTaken(connection)) await released.promise
           holder = connection
           try {
             // IMMEDIATE locks the file now. A transaction that begins with a read may fail at its first write, without a retry.
-            await execute(connection, CompiledQuery.raw('BEGIN IMMEDIATE'))
+            await execute(connection, BEGIN)
           } catch (error) {
             release()
             throw error
@@ -126,6 +191,14 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
       return connection
     },
   }
+}
+
+function rowsOf({ rows, numAffectedRows = 0n }: QueryResult<unknown>): number {
+  return rows.length + Number(numAffectedRows)
+}
+
+function packetText(queries: readonly CompiledQuery[]): string {
+  return [BEGIN, ...queries, COMMIT].map(({ sql }) => sql.trim()).join('; ')
 }
 
 /** Tells whether another process holds the file, so that a retry may succeed. */

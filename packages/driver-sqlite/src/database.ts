@@ -1,11 +1,11 @@
 import { LooseleafError } from '@looseleaf/core'
 import { platformTime } from '@looseleaf/core/internal'
 import Database from 'better-sqlite3'
-import { addChecksumFunction } from './checksum-function.ts'
 import { checkNativeFile } from './check-native-file.ts'
 import { isBusy, pauseForLock } from './connection.ts'
 import { sqliteFault } from './errors.ts'
 import { makeFile } from './file-modes.ts'
+import { addFunctions } from './functions.ts'
 import { identityOf, noFiles, watchFiles, type OpenFiles } from './open-files.ts'
 
 /** Milliseconds that SQLite itself waits for a lock, which blocks the process. Longer waits are pauses in the event loop. */
@@ -42,7 +42,7 @@ export async function openDatabase({
       if (isFile) database.pragma('journal_mode = WAL')
       database.pragma(`synchronous = ${synchronous}`)
       database.defaultSafeIntegers(true)
-      addChecksumFunction(database)
+      addFunctions(database)
       if (!isFile) return { database, files: noFiles }
       // A read makes SQLite open the files `-wal` and `-shm`, which it keeps open.
       database.pragma('user_version')

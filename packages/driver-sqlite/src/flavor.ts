@@ -3,8 +3,8 @@ import type { Flavor } from '@looseleaf/driver-kysely'
 import type { BatchedSwap, SwapTable } from '@looseleaf/driver-kysely/internal'
 import { parameterRows } from '@looseleaf/driver-kysely/internal'
 import { sql, type RawBuilder } from 'kysely'
-import { CHECKSUM_FUNCTION } from './checksum-function.ts'
 import { sqliteFault } from './errors.ts'
+import { CHECKSUM_FUNCTION, REQUIRED_FUNCTION } from './functions.ts'
 
 /** SQLite's clock counts milliseconds. Times of the ports are microseconds. */
 const nowMicros = sql<number>`(CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) * 1000)`
@@ -50,8 +50,7 @@ export const sqliteFlavor: Flavor = {
   shareLock: sql``,
   integer: (parameter) => parameter,
   briefly: (statement) => statement,
-  // A NOT NULL column rejects NULL under all settings.
-  required: (value) => value,
+  required: (value) => sql`${sql.raw(REQUIRED_FUNCTION)}(${value})`,
   // SQLite runs inside the process, so there is one session.
   ownSession: { only: (value) => value, parameters: [] },
   onDuplicate: (key) => sql`ON CONFLICT (${sql.join(key.map((name) => sql.ref(name)))}) DO UPDATE SET`,
@@ -81,11 +80,13 @@ function batchedSwap({ session, table, fence, updated }: SwapTable): BatchedSwap
     FROM n WHERE ${entities}.id = n.id AND ${entities}.version = n.base AND ${fence}
     RETURNING id`
   return {
-    async send(rows, fenceParameters, call, through) {
+    statements(rows, fenceParameters) {
       const query = session.shape(`replace ${rows.length}`, () => statement(rows.length))
-      const values = rows.flatMap<unknown>(({ id, base, version, body }) => [id, base, version, body])
-      const result = await through.run(query, [...values, ...fenceParameters], call)
-      const changed = new Set(result.rows.map(({ id }) => idKey(id as Uint8Array)))
+      const parameters = rows.flatMap<unknown>(({ id, base, version, body }) => [id, base, version, body])
+      return [{ query, parameters: [...parameters, ...fenceParameters] }]
+    },
+    won(rows, [result]) {
+      const changed = new Set(result?.rows.map(({ id }) => idKey(id as Uint8Array)))
       return rows.map(({ id }) => changed.has(idKey(id)))
     },
   }

@@ -1,7 +1,10 @@
 import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
 import type { EntityReplace } from '@looseleaf/core/internal'
 
-/** A write of an entity, with the epoch of the catalog from which its index rows were derived. `base` is 0 for an insert. */
+/**
+ * A write of an entity, with the epoch of the catalog from which its index rows were derived, and by which its `local` rows are on its own
+ * shard alone. `base` is 0 for an insert.
+ */
 export type Commit = EntityReplace & { readonly epoch: number }
 
 /** Sends the write of one entity. Calls may share statements. */
@@ -25,7 +28,11 @@ export type CommitOutcome = 'won' | 'superseded' | 'unsettled' | 'stale'
  * Law 2: writes the entity only if it still has the version that was read, the base. The new version is unique to the attempt and greater
  * than the base (`clock.next`). A writer that has not won reads again and takes a new version; it does not undo its index rows.
  *
- * `onUnsettled` gets the error of an unsettled write. Other errors are thrown.
+ * `local` rows share the transaction of the entity, so laws 1 and 3 hold for them by themselves: rows stand before the entity and deletes
+ * behind it, and neither is seen without it.
+ *
+ * `onUnsettled` gets the error of an unsettled write. Other errors are thrown; the entity was not written then. `DUPLICATE_KEY` means that
+ * another entity has a local claim.
  */
 export async function commit(
   row: Commit,

@@ -2,6 +2,7 @@ import { isLooseleafError, type DriverFactory, type ErrorCode } from '@looseleaf
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { faultyDriver, type FaultPlan, withoutPauses } from '@looseleaf/testkit'
+import { farRouter } from '@looseleaf-tooling/kit/far-router'
 import { describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 
@@ -44,7 +45,14 @@ async function openHeld(operation: string): Promise<{
       }
     },
   }
-  const store = await DataStore.open({ shards, indexes: [byName], migrate: true, time: withoutPauses })
+  const router = farRouter()
+  const store = await DataStore.open({
+    shards,
+    indexes: [byName],
+    migrate: true,
+    time: withoutPauses,
+    router,
+  })
   return {
     store,
     hold: () => void (holds = true),

@@ -4,6 +4,7 @@ import type { PendingPage } from '@looseleaf/core/internal'
 import { changeCatalog, changeServes } from '@looseleaf/index-engine/internal'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { upsertsRows } from '@looseleaf-tooling/kit/row-writes'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { addRow, byTag, byUser, entryOf, expectedRows, rowFor, rowsIn, shared } from '../../test/stores.ts'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
@@ -41,15 +42,15 @@ function failing(
   text = code as string,
 ): FaultPlan {
   return (call) =>
-    call.table === table && call.operation === operation
+    (operation === 'upsert' ? upsertsRows(call, table) : call.table === table && call.operation === operation)
       ? { before: () => Promise.reject(new LooseleafError(code, `${text} (on purpose).`)) }
       : undefined
 }
 
 /** Puts entities whose rows are pending, in both indexes or only in the one of this table. */
 async function defer(count: number, table?: string): Promise<string[]> {
-  plan = ({ operation, table: called }) =>
-    operation === 'upsert' && (table ?? called) === called
+  plan = (call) =>
+    upsertsRows(call, table)
       ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) }
       : undefined
   const results = await store.putMany(Array.from({ length: count }, () => BAG))

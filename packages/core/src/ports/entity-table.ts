@@ -1,4 +1,5 @@
 import type { CallOptions } from './call.ts'
+import type { IndexRow, IndexTableSpec, Key } from './index-table.ts'
 
 export interface EntityRow {
   /** 16 bytes. */
@@ -24,6 +25,37 @@ export interface EntityInsert {
   readonly body: Uint8Array | null
   /** Index tables whose rows the cleaner writes later. Each gets a pending row, in the same transaction as the entity. */
   readonly deferred?: readonly string[] | undefined
+  /** Index rows and claims on the shard of the entity, in the same transaction as the entity. */
+  readonly local?: LocalRows | undefined
+}
+
+/** Rows of one table. A table stands in a list once. */
+export interface RowsOfTable<Row> {
+  readonly spec: IndexTableSpec
+  readonly rows: readonly Row[]
+}
+
+/**
+ * Index rows and claims that a write of an entity changes on the entity's own shard. All of them belong to this entity, and their stamps
+ * are its version. Every method rejects with `INDEX_NOT_FOUND` and writes nothing if a table is missing.
+ */
+export interface LocalRows {
+  /**
+   * Upserted before the entity, as `IndexTable.upsert` does. A row that loses its compare-and-swap leaves them, and the cleaner deletes
+   * them.
+   */
+  readonly upsert?: readonly RowsOfTable<IndexRow>[] | undefined
+  /**
+   * Claims that are taken before the entity if they are free, and whose stamp is raised if the entity has them. If another entity has one
+   * of them, the call rejects with `DUPLICATE_KEY` and writes nothing, for all rows of the call. A row that loses its compare-and-swap
+   * leaves them taken.
+   */
+  readonly claims?: readonly RowsOfTable<IndexRow>[] | undefined
+  /**
+   * Rows and claims that are deleted behind the entity if it was written, and if their stamp is below its version. A row that loses its
+   * compare-and-swap deletes none.
+   */
+  readonly remove?: readonly RowsOfTable<{ readonly key: Key }>[] | undefined
 }
 
 export interface EntityReplace extends EntityInsert {
@@ -122,7 +154,7 @@ export interface EntityCounts {
 
 /**
  * The entities of one shard. Every write call is atomic: if it rejects, it has changed nothing, unless its error has
- * `unknownOutcome`. It is one statement, or one local transaction if rows have `deferred` tables.
+ * `unknownOutcome`. It is one statement, or one local transaction if rows have `deferred` tables or `local` rows.
  */
 export interface EntityTable {
   /** Reads the rows of these ids in their order, with tombstones; undefined for a missing row. Ids may repeat. */

@@ -12,6 +12,8 @@ import { and, or, parameter, parameterRows, parameterList } from '../database/sq
 export interface ClaimStatements {
   /** Parameters: key, entity id and version of each row. The parameters of `ownSession` stand before the first version. */
   take(count: number): RawBuilder<unknown>
+  /** As `take`, and fails with `fence-refused` if another entity has a key. Parameters: those of `take`. */
+  takeOrFail(count: number): RawBuilder<unknown>
   /** Parameters: keys, then those of `ownSession`. */
   read(count: number): RawBuilder<unknown>
   /** Parameters: the new entity id and version, the key, the expected entity id and version. */
@@ -28,14 +30,24 @@ export function claimStatements(spec: IndexTableSpec, flavor: Flavor): ClaimStat
   const sessionCheck = flavor.ownSession.only(sql`1`)
   const first = sql`(${parameterList(columns.length + 1)}, ${flavor.ownSession.only(flavor.integer(parameter))})`
 
+  /** `held`: the stamp of a claim that another entity has. */
+  const take = (
+    count: number,
+    held: RawBuilder<unknown>,
+    check: (stamp: RawBuilder<unknown>) => RawBuilder<unknown>,
+  ): RawBuilder<unknown> => {
+    const otherRows = count > 1 ? [parameterRows(count - 1, columns.length + 2)] : []
+    const stamp = sql`CASE WHEN ${stored('entity_id')} = ${flavor.incoming('entity_id')}
+      THEN ${sql.raw(flavor.greatest)}(${stored('version')}, ${flavor.incoming('version')}) ELSE ${held} END`
+    return sql`
+      INSERT INTO ${table} (${refs}) VALUES ${sql.join([first, ...otherRows])}
+      ${flavor.onDuplicate(columns)} version = ${check(stamp)}`
+  }
+
   return {
-    take: (count) => sql`
-      INSERT INTO ${table} (${refs})
-      VALUES ${sql.join([first, ...(count > 1 ? [parameterRows(count - 1, columns.length + 2)] : [])])}
-      ${flavor.onDuplicate(columns)}
-      version = CASE WHEN ${stored('entity_id')} = ${flavor.incoming('entity_id')}
-        THEN ${sql.raw(flavor.greatest)}(${stored('version')}, ${flavor.incoming('version')})
-        ELSE ${stored('version')} END`,
+    take: (count) => take(count, stored('version'), (stamp) => stamp),
+
+    takeOrFail: (count) => take(count, sql`NULL`, flavor.required),
 
     read: (count) => sql`
       SELECT ${selectedColumns(flavor, spec)}, version FROM ${table}

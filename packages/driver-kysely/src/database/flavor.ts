@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@looseleaf/core'
 import type { ColumnType, EntityReplace } from '@looseleaf/core/internal'
-import type { RawBuilder } from 'kysely'
-import type { Call, Session } from './session.ts'
+import type { QueryResult, RawBuilder } from 'kysely'
+import type { BoundStatement, Row, Session } from './session.ts'
 
 /** Describes one kind of database as data. All other code of this package is the same for every database. */
 export interface Flavor {
@@ -108,32 +108,22 @@ export interface Flavor {
 /** The entity table of a batched compare-and-swap, and the parts of its statements. */
 export interface SwapTable {
   readonly shardName: string
-  /** Session without a transaction. */
-  readonly session: Session
+  readonly session: Pick<Session, 'shape'>
   readonly table: string
   /** New value of `updated`. */
   readonly updated: RawBuilder<unknown>
-  /** Condition that is true while the shard has the writer's epoch. `send` gets its parameters. */
+  /** Condition that is true while the shard has the writer's epoch. `statements` gets its parameters. */
   readonly fence: RawBuilder<boolean>
-  /** Reads the versions of these entities, in the order of `ids`; undefined for a missing row. */
-  readVersions(
-    ids: readonly Uint8Array[],
-    call: Call,
-    through: Session,
-  ): Promise<readonly (number | undefined)[]>
 }
 
 export interface BatchedSwap {
-  /**
-   * Sends one compare-and-swap of at least two rows, which are sorted by id, and resolves with whether each was replaced.
-   * `through` is the transaction that the swap belongs to, or the `session` of its table.
-   */
-  send(
+  /** Returns the statements of a compare-and-swap of at least two rows, which are sorted by id. Several belong into one transaction. */
+  statements(
     rows: readonly EntityReplace[],
     fenceParameters: readonly unknown[],
-    call: Call,
-    through: Session,
-  ): Promise<readonly boolean[]>
+  ): readonly Pick<BoundStatement, 'query' | 'parameters'>[]
+  /** Returns for each of these rows whether it was replaced, by the results of their statements. */
+  won(rows: readonly EntityReplace[], results: readonly QueryResult<Row>[]): readonly boolean[]
 }
 
 /** Faults whose error code depends on the table: `duplicate` of a catalog is not that of an entity. */

@@ -83,10 +83,13 @@ export function createHeldSession(options: HeldSessionOptions): HeldSession {
     return untilAborted(answer, call.signal)
   }
 
+  const refuse = (): Promise<never> => Promise.reject(new Error('A snapshot has no further transaction.'))
+
   return {
     session: {
       run,
-      transaction: () => Promise.reject(new Error('A snapshot has no further transaction.')),
+      packet: refuse,
+      transaction: refuse,
       shape,
     },
     close: () => end(closed),

@@ -10,6 +10,7 @@ import {
 } from 'kysely'
 import type { Flavor, TableFault } from './flavor.ts'
 import { createHeldSession, type HeldSession, type OpenSnapshot } from './held-session.ts'
+import type { PacketConnection } from './packet-connection.ts'
 import { CODEC_TABLE, META_TABLE, PENDING_TABLE, TASK_TABLE } from './table-names.ts'
 
 /** Hints for the connection that sends a statement. */
@@ -41,9 +42,25 @@ export interface Call extends Omit<StatementHints, 'keep'> {
 /** A compiled statement without its parameters. */
 export type CompiledStatement = CompiledQuery & Pick<StatementHints, 'keep'>
 
+/** A statement with its parameters, and the codes of its faults. */
+export interface BoundStatement {
+  readonly query: CompiledStatement
+  readonly parameters: readonly unknown[]
+  readonly faults: FaultCodes
+}
+
 /** Sends compiled statements to one database, and turns its errors into `LooseleafError`. */
 export interface Session {
   run(query: CompiledStatement, parameters: readonly unknown[], call: Call): Promise<QueryResult<Row>>
+  /**
+   * Runs the statements in one transaction, and resolves with their results once it is committed. Sends BEGIN, the statements and COMMIT
+   * together where the connection can, otherwise one by one. The first statement that fails ends and undoes the transaction; its faults
+   * give the code of the error. The statements must not read what they change: nobody sees their results before the COMMIT.
+   */
+  packet(
+    statements: readonly BoundStatement[],
+    call: Omit<Call, 'faults'>,
+  ): Promise<readonly QueryResult<Row>[]>
   /** Runs the work in a transaction on one connection. Rolls back if the work rejects. */
   transaction<T>(call: Call, work: (inner: Session) => Promise<T>): Promise<T>
   /** Returns the compiled statement of this key. `build` and the hints count at its first use only. */
@@ -94,21 +111,22 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
     }
   }
 
-  function errorOf(error: unknown, call: Call, mayHaveWritten: boolean): LooseleafError {
+  function errorOf(error: unknown, faults: FaultCodes, mayHaveWritten: boolean): LooseleafError {
     if (isLooseleafError(error)) return error
     const { kind, message, table, ...rest } = flavor.faultOf(error, mayHaveWritten)
     if (kind === 'no-table' && isShardTable(table)) return missingTable(name, table, rest.cause)
     const [code, sentence] =
       kind === 'duplicate' || kind === 'no-table' || kind === 'fence-refused'
-        ? (call.faults[kind] ?? (['STATEMENT_FAILED', message] as const))
+        ? (faults[kind] ?? (['STATEMENT_FAILED', message] as const))
         : ([kind, message] as const)
     return new LooseleafError(code, `${name}: ${sentence}`, { shard: name, ...rest })
   }
 
-  /** Runs the work on a connection. `mayHaveWritten` is evaluated if it fails. */
+  /** Runs the work on a connection. If it fails, `mayHaveWritten` and `faultsOf` are evaluated. */
   async function send<T>(
-    call: Call,
+    call: Omit<Call, 'faults'>,
     work: (connection: DatabaseConnection) => Promise<T>,
+    faultsOf: () => FaultCodes,
     mayHaveWritten: () => boolean = () => call.write,
   ): Promise<T> {
     throwIfAborted(call.signal)
@@ -122,7 +140,7 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
         await driver.releaseConnection(connection)
       }
     } catch (error) {
-      throw errorOf(error, call, mayHaveWritten())
+      throw errorOf(error, faultsOf(), mayHaveWritten())
     } finally {
       gate.leave()
     }
@@ -145,9 +163,29 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
     return found
   }
 
+  /** Runs the work in a transaction, and calls `onCommit` before COMMIT is sent. Until then the server undoes it when its connection ends. */
+  async function transact<T>(
+    connection: DatabaseConnection,
+    inner: () => Promise<T>,
+    onCommit: () => void,
+  ): Promise<T> {
+    await driver.beginTransaction(connection, {})
+    try {
+      const result = await inner()
+      onCommit()
+      await driver.commitTransaction(connection)
+      return result
+    } catch (error) {
+      // The caller needs the first error. A failed ROLLBACK only follows from it.
+      await driver.rollbackTransaction(connection).catch(() => {})
+      throw error
+    }
+  }
+
   /** Errors inside a transaction stay the client's: `errorOf` maps them once, for the transaction as a whole. */
   const transactionSession = (connection: DatabaseConnection): Session => ({
     run: (query, parameters, call) => execute(connection, query, parameters, call),
+    packet: (statements, call) => executeAll(connection, statements, call, () => {}),
     transaction: () => Promise.reject(new Error('A transaction cannot contain another one.')),
     shape,
   })
@@ -155,28 +193,51 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
   return {
     run: (query, parameters, call) =>
       untilAborted(
-        send(call, (connection) => execute(connection, query, parameters, call)),
+        send(
+          call,
+          (connection) => execute(connection, query, parameters, call),
+          () => call.faults,
+        ),
         call.signal,
       ),
-    transaction(call, work) {
-      // Before COMMIT is sent, the server undoes the transaction when its connection ends.
-      let commitSent = false
-      const transact = async <T>(connection: DatabaseConnection, inner: () => Promise<T>): Promise<T> => {
-        await driver.beginTransaction(connection, {})
-        try {
-          const result = await inner()
-          commitSent = true
-          await driver.commitTransaction(connection)
-          return result
-        } catch (error) {
-          // The caller needs the first error. A failed ROLLBACK only follows from it.
-          await driver.rollbackTransaction(connection).catch(() => {})
-          throw error
+    packet(statements, call) {
+      let mayBeCommitted = false
+      /** The statement that fails, if one does. */
+      let current: BoundStatement | undefined
+      const work = async (connection: PacketConnection): Promise<readonly QueryResult<Row>[]> => {
+        const queries = statements.map(({ query, parameters }) => hinted(query, parameters, call))
+        const answer = await connection.executePacket?.(queries)
+        if (answer === undefined) {
+          return transact(
+            connection,
+            () => executeAll(connection, statements, call, (statement) => (current = statement)),
+            () => (mayBeCommitted = true),
+          )
         }
+        if ('results' in answer) return answer.results
+        current = statements[answer.place]
+        mayBeCommitted = answer.mayBeCommitted
+        throw answer.error
       }
       const sent = send(
         call,
-        (connection) => transact(connection, () => work(transactionSession(connection))),
+        work,
+        () => current?.faults ?? {},
+        () => call.write && mayBeCommitted,
+      )
+      return untilAborted(sent, call.signal)
+    },
+    transaction(call, work) {
+      let commitSent = false
+      const sent = send(
+        call,
+        (connection) =>
+          transact(
+            connection,
+            () => work(transactionSession(connection)),
+            () => (commitSent = true),
+          ),
+        () => call.faults,
         () => call.write && commitSent,
       )
       return untilAborted(sent, call.signal)
@@ -193,7 +254,7 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
           maxMs,
           execute,
           shape,
-          errorOf: (error, failed) => errorOf(error, failed, false),
+          errorOf: (error, failed) => errorOf(error, failed.faults, false),
           tooLate: new LooseleafError('DEADLINE', `${problem} was open for ${maxMs} ms, and was ended.`, {
             shard: name,
           }),
@@ -202,7 +263,7 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
         })
       } catch (error) {
         gate.leave()
-        throw errorOf(error, call, false)
+        throw errorOf(error, call.faults, false)
       }
     },
     shape,
@@ -226,12 +287,35 @@ function missingTable(shard: string, table: string, cause: unknown): LooseleafEr
   )
 }
 
-function execute(
-  connection: DatabaseConnection,
+function hinted(
   { query, queryId, sql, keep }: CompiledStatement,
   parameters: readonly unknown[],
-  { write, signal }: Call,
+  { write, signal }: Omit<StatementHints, 'keep'>,
+): HintedQuery {
+  return { query, queryId, sql, parameters, write, signal, keep }
+}
+
+function execute(
+  connection: DatabaseConnection,
+  statement: CompiledStatement,
+  parameters: readonly unknown[],
+  call: Omit<StatementHints, 'keep'>,
 ): Promise<QueryResult<Row>> {
-  const hinted: HintedQuery = { query, queryId, sql, parameters, write, signal, keep }
-  return connection.executeQuery(hinted)
+  return connection.executeQuery(hinted(statement, parameters, call))
+}
+
+/** Runs statements one after the other, and calls `onBegin` before each of them. */
+async function executeAll(
+  connection: DatabaseConnection,
+  statements: readonly BoundStatement[],
+  call: Omit<StatementHints, 'keep'>,
+  onBegin: (statement: BoundStatement | undefined) => void,
+): Promise<readonly QueryResult<Row>[]> {
+  const results: QueryResult<Row>[] = []
+  for (const statement of statements) {
+    onBegin(statement)
+    results.push(await execute(connection, statement.query, statement.parameters, call))
+  }
+  onBegin(undefined)
+  return results
 }

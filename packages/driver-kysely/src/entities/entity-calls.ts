@@ -1,8 +1,9 @@
 import type { CallOptions } from '@looseleaf/core'
 import { idKey } from '@looseleaf/core/internal'
+import type { QueryResult } from 'kysely'
 import { refuseStaleEpoch, staleEpoch } from '../database/epoch-fence.ts'
 import type { Flavor } from '../database/flavor.ts'
-import type { Call, FaultCodes, Row, Session } from '../database/session.ts'
+import type { BoundStatement, Call, FaultCodes, Row, Session } from '../database/session.ts'
 import { idChunks } from '../database/sql-parts.ts'
 import { entityStatements, type EntityStatements } from './entity-statements.ts'
 
@@ -29,9 +30,15 @@ export interface EntityCalls {
     kind: 'read' | 'readBounded' | 'bodyLengths' | 'readVersions' | 'exist' | 'checksums',
     ids: readonly Uint8Array[],
     call: Call,
-    through?: Session,
     parameters?: readonly unknown[],
   ): Promise<ReadonlyMap<string, Row>>
+  /** Sends writes: one alone, or several in one transaction. */
+  write(
+    statements: readonly BoundStatement[],
+    options: CallOptions | undefined,
+  ): Promise<readonly QueryResult<Row>[]>
+  /** Codes of the faults of the entity table. */
+  readonly faults: FaultCodes
   /** Throws `STALE_EPOCH` if the shard has another epoch than this one. */
   refuseStaleEpoch(epoch: number, call: Call): Promise<void>
 }
@@ -45,12 +52,21 @@ export function entityCalls({ session, flavor, shardName, table }: EntityTableOp
     reading: (options) => ({ write: false, signal: options?.signal, faults }),
     writing: (options) => ({ write: true, signal: options?.signal, faults }),
 
-    async select(kind, ids, call, through = session, parameters = []) {
+    faults,
+
+    async write(bound, options) {
+      const call = { write: true, signal: options?.signal }
+      const [first, ...others] = bound
+      if (first === undefined || others.length > 0) return session.packet(bound, call)
+      return [await session.run(first.query, first.parameters, { ...call, faults: first.faults })]
+    },
+
+    async select(kind, ids, call, parameters = []) {
       const found = new Map<string, Row>()
       const isKept = kind !== 'bodyLengths' && kind !== 'checksums'
       const hints = { keep: isKept ? ('common' as const) : undefined }
       const [first, ...rest] = idChunks(ids).map((chunk) =>
-        through.run(
+        session.run(
           session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length), hints),
           [...parameters, ...sessionParameters, ...chunk],
           call,

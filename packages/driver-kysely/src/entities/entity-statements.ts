@@ -16,7 +16,10 @@ import { rangeText, type RangeParts } from './changes-range.ts'
  * statement may belong to another statement of another session.
  */
 export interface EntityStatements {
-  /** Condition of every replacement: the shard has the writer's epoch. Parameters: the epoch, then those of `ownSession`. */
+  /**
+   * Condition of every replacement: the shard has the writer's epoch. With another one the statement fails, or changes nothing. Parameters:
+   * the epoch, then those of `ownSession`.
+   */
   readonly fence: RawBuilder<boolean>
   /** Parameters: those of `ownSession`, then ids. */
   read(count: number): RawBuilder<unknown>
@@ -88,7 +91,8 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
   // The session check stands first: a server that finds no row with these ids would not evaluate a later one.
   const ofIds = (count: number): RawBuilder<unknown> =>
     sql`${sessionCheck} AND id IN (${parameterList(count)})`
-  const fence = sql<boolean>`${hasEpoch(flavor)} AND ${sessionCheck}`
+  // Fails for another epoch, so that the whole transaction is undone, where the database evaluates it: not for rows that are all missing.
+  const fence = sql<boolean>`${flavor.required(sql`CASE WHEN ${hasEpoch(flavor)} THEN 1 END`)} = 1 AND ${sessionCheck}`
   // A locking read, as of the epoch: a raise of the floor waits for this statement's commit, and this statement for that of a raise.
   const updated = sql`(SELECT ${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR}) FROM ${meta} WHERE id = 1 ${flavor.shareLock})`
   const floorState = sql`${flavor.microsOf(FLOOR)} AS floor, ${flavor.nowMicros} AS now, epoch, ${PURGED_UPDATED}, ${PURGED_VERSION}`

@@ -13,31 +13,20 @@ import {
 } from '@looseleaf/core/internal'
 import type { CompiledQuery } from 'kysely'
 import { toCount, toNumber } from '../database/row-values.ts'
-import type { Call, Row, Session } from '../database/session.ts'
+import type { BoundStatement, Row } from '../database/session.ts'
 import { checkWriteRows, idChunks } from '../database/sql-parts.ts'
 import { boundedRow, lengthsOf, selectedRow } from './bounded-rows.ts'
 import { rangeParameters, rangeParts } from './changes-range.ts'
 import { createEntityCopies } from './entity-copies.ts'
 import { entityCalls, sortedById, type EntityTableOptions } from './entity-calls.ts'
-import { upsertPending } from './pending-table.ts'
+import { createLocalRows } from './local-rows.ts'
+import { pendingUpsert } from './pending-table.ts'
 
 export function createEntityTable(options: EntityTableOptions): EntityTable {
   const { session, flavor, shardName } = options
   const calls = entityCalls(options)
-  const { statements, reading, writing, select, refuseStaleEpoch } = calls
+  const { statements, reading, writing, write, faults, select, refuseStaleEpoch } = calls
   const { parameters: sessionParameters } = flavor.ownSession
-
-  async function readVersions(
-    ids: readonly Uint8Array[],
-    call: Call,
-    through: Session = session,
-  ): Promise<readonly (number | undefined)[]> {
-    const found = await select('readVersions', ids, call, through)
-    return ids.map((id) => {
-      const row = found.get(idKey(id))
-      return row === undefined ? undefined : toNumber(row.version)
-    })
-  }
 
   const swaps = flavor.batchedSwap({
     shardName,
@@ -45,8 +34,8 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     table: options.table,
     fence: statements.fence,
     updated: statements.updated,
-    readVersions,
   })
+  const localRows = createLocalRows(options)
 
   async function pageOf(
     query: CompiledQuery,
@@ -59,40 +48,33 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     return selected.map((row, i) => ({ ...boundedRow(row, lengths), addedId: toNumber(rows[i]!.added_id) }))
   }
 
-  /** Replaces one row. The number of changed rows tells whether it won, so it needs no `batchedSwap`. */
-  async function swapOne(
-    { id, base, version, body }: EntityReplace,
-    epoch: number,
-    call: Call,
-    through: Session,
-  ): Promise<boolean> {
+  /** Returns the swap of one row. The number of changed rows tells whether it won, so it needs no `batchedSwap`. */
+  function swapOne({ id, base, version, body }: EntityReplace, epoch: number): BoundStatement {
     const query = session.shape('replaceOne', () => statements.replaceOne(), { keep: 'common' })
-    const result = await through.run(query, [version, body, id, base, epoch, ...sessionParameters], call)
-    return toCount(result.numAffectedRows) === 1
+    return { query, parameters: [version, body, id, base, epoch, ...sessionParameters], faults }
+  }
+
+  function swap(rows: readonly EntityReplace[], epoch: number): readonly BoundStatement[] {
+    if (rows.length === 1) return [swapOne(rows[0]!, epoch)]
+    return swaps.statements(rows, [epoch, ...sessionParameters]).map((bound) => ({ ...bound, faults }))
   }
 
   /**
-   * Runs a write, in one transaction with the pending rows of its deferred index tables, if there are any.
-   *
-   * The pending rows are written first, because a pooler may send a statement to a session that never got the BEGIN:
+   * Returns the statements that come before the entities in their transaction. They come before, because a pooler may send a statement to
+   * a session that never got the BEGIN:
    * 1. With the entities first, that session commits them at once.
-   * 2. The pending rows then fail, so the entities lack index rows and the cleaner is not told.
-   * With the pending rows first, the worst result is a pending row too many.
+   * 2. The index rows or the pending rows then fail, so the entities lack index rows and the cleaner is not told.
+   * With the entities last, the worst result is a row too many. A row that loses its compare-and-swap leaves such rows as well; the
+   * cleaner deletes them.
    */
-  async function withPending<T>(
-    rows: readonly EntityInsert[],
-    call: Call,
-    write: (through: Session) => Promise<T>,
-  ): Promise<T> {
-    const pending = rows.flatMap(({ id, version, deferred = [] }) =>
+  function beforeEntities(rows: readonly EntityInsert[]): readonly BoundStatement[] {
+    const pending = rows.flatMap(({ id, version, deferred = NONE }) =>
       deferred.map((table) => ({ entityId: id, table, version })),
     )
-    if (pending.length === 0) return write(session)
-    return session.transaction(call, async (inner) => {
-      // A row that loses its compare-and-swap leaves a pending row. The cleaner looks at its entity and deletes it.
-      await upsertPending(inner, flavor, pending, call)
-      return write(inner)
-    })
+    return [
+      ...(pending.length === 0 ? NONE : [pendingUpsert(session, flavor, pending)]),
+      ...localRows.before(rows),
+    ]
   }
 
   async function readFloor(
@@ -119,7 +101,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     },
 
     async readBounded(ids, maxBody, call) {
-      const found = await select('readBounded', ids, reading(call), session, [maxBody])
+      const found = await select('readBounded', ids, reading(call), [maxBody])
       const lengths = await lengthsOf(calls, found.values().map(selectedRow), reading(call))
       return ids.map((id) => {
         const row = found.get(idKey(id))
@@ -127,7 +109,13 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       })
     },
 
-    readVersions: (ids, call) => readVersions(ids, reading(call)),
+    async readVersions(ids, call) {
+      const found = await select('readVersions', ids, reading(call))
+      return ids.map((id) => {
+        const row = found.get(idKey(id))
+        return row === undefined ? undefined : toNumber(row.version)
+      })
+    },
 
     async exist(ids, call) {
       const found = await select('exist', ids, reading(call))
@@ -149,18 +137,15 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       ]
       for (const { id, version, body } of rest) parameters.push(id, version, body)
       const isSingle = rows.length === 1
-      const send = (readsFloor: boolean): Promise<unknown> =>
-        withPending(rows, writing(call), (through) =>
-          through.run(
-            session.shape(
-              `insert ${rows.length} ${readsFloor}`,
-              () => statements.insert(rows.length, readsFloor),
-              { keep: isSingle ? 'common' : undefined },
-            ),
-            parameters,
-            writing(call),
-          ),
+      const before = beforeEntities(rows)
+      const send = (readsFloor: boolean): Promise<unknown> => {
+        const query = session.shape(
+          `insert ${rows.length} ${readsFloor}`,
+          () => statements.insert(rows.length, readsFloor),
+          { keep: isSingle ? 'common' : undefined },
         )
+        return write([...before, { query, parameters, faults }], call)
+      }
       try {
         await send(isSingle)
       } catch (error) {
@@ -175,11 +160,12 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       if (rows.length === 0) return []
       checkWriteRows(options.table, rows.length)
       const sorted = sortedById(rows)
-      const won = await withPending(sorted, writing(call), async (through) =>
-        sorted.length === 1
-          ? [await swapOne(sorted[0] as EntityReplace, call.epoch, writing(call), through)]
-          : swaps.send(sorted, [call.epoch, ...sessionParameters], writing(call), through),
-      )
+      const before = beforeEntities(sorted)
+      const swapped = swap(sorted, call.epoch)
+      const answers = await write([...before, ...swapped, ...localRows.after(sorted)], call)
+      const results = answers.slice(before.length, before.length + swapped.length)
+      const won =
+        sorted.length === 1 ? [toCount(results[0]!.numAffectedRows) === 1] : swaps.won(sorted, results)
       if (!won.includes(false)) return won
       // If no row won, other writers were faster, or the epoch is stale, which fails a statement as a whole.
       if (!won.includes(true)) await refuseStaleEpoch(call.epoch, reading(call))
@@ -280,6 +266,8 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
 
 /** Times above the floor by up to this much belong to writes after its raise. Times further ahead come from a wrong clock. */
 const AHEAD_MICROS = 1_000_000
+
+const NONE: readonly never[] = []
 
 function entityRow(row: Row): EntityRow {
   return {

@@ -5,7 +5,7 @@ import { hasEpoch, refuseStaleEpoch, staleEpoch } from '../database/epoch-fence.
 import type { Flavor } from '../database/flavor.ts'
 import { toCount, toNumber, toText } from '../database/row-values.ts'
 import { META_TABLE, PENDING_TABLE } from '../database/table-names.ts'
-import type { Call, FaultCodes, Session } from '../database/session.ts'
+import type { BoundStatement, Call, FaultCodes, Session } from '../database/session.ts'
 import { and, checkWriteRows, or, parameter, parameterRows, parameterList } from '../database/sql-parts.ts'
 
 const table = sql.table(PENDING_TABLE)
@@ -16,29 +16,29 @@ const faults: FaultCodes = {
 }
 
 /**
- * Upserts pending rows, of which an existing one keeps the greater version. Without an epoch, the rows are fenced by the transaction of
- * their entities, which the caller has begun.
+ * Returns the upsert of pending rows, of which an existing one keeps the greater version. Without an epoch, the rows are fenced by the
+ * transaction of their entities.
  */
-export async function upsertPending(
+export function pendingUpsert(
   session: Session,
   flavor: Flavor,
   rows: readonly PendingRow[],
-  call: Call,
   epoch?: number,
-): Promise<void> {
-  if (rows.length === 0) return
+): BoundStatement {
   checkWriteRows(PENDING_TABLE, rows.length)
   const isFenced = epoch !== undefined
   const fence = isFenced ? [epoch] : []
-  await session.run(
-    session.shape(`pending upsert ${rows.length} ${isFenced}`, () => upsert(flavor, rows.length, isFenced)),
-    sortedByKey(rows).flatMap(({ entityId, table: index, version }, i) =>
+  return {
+    query: session.shape(`pending upsert ${rows.length} ${isFenced}`, () =>
+      upsert(flavor, rows.length, isFenced),
+    ),
+    parameters: sortedByKey(rows).flatMap(({ entityId, table: index, version }, i) =>
       i === 0
         ? [entityId, index, ...flavor.ownSession.parameters, version, ...fence]
         : [entityId, index, version],
     ),
-    call,
-  )
+    faults,
+  }
 }
 
 /**
@@ -117,7 +117,11 @@ export function createPendingTable(session: Session, flavor: Flavor, shardName: 
       }))
     },
 
-    add: (rows, options) => upsertPending(session, flavor, rows, callOf(options, true), options.epoch),
+    async add(rows, options) {
+      if (rows.length === 0) return
+      const { query, parameters } = pendingUpsert(session, flavor, rows, options.epoch)
+      await session.run(query, parameters, callOf(options, true))
+    },
 
     async remove(removals, options) {
       if (removals.length === 0) return 0

@@ -10,10 +10,13 @@ export interface IndexCalls {
   readonly shape: Session['shape']
 }
 
-export function indexCalls(session: Session, spec: IndexTableSpec): IndexCalls {
-  const faults: FaultCodes = {
-    'no-table': ['INDEX_NOT_FOUND', `the index table ${spec.table} is missing.`],
-  }
+/** Returns the codes of faults of an index table or a table of claims. */
+export function indexFaults({ table }: IndexTableSpec): FaultCodes {
+  return { 'no-table': ['INDEX_NOT_FOUND', `the index table ${table} is missing.`] }
+}
+
+export function indexCalls(session: Pick<Session, 'shape'>, spec: IndexTableSpec): IndexCalls {
+  const faults = indexFaults(spec)
   return {
     reading: (options) => ({ write: false, signal: options?.signal, faults }),
     writing: (options) => ({ write: true, signal: options?.signal, faults }),

@@ -27,6 +27,11 @@ export interface IndexStatements {
    * fenced.
    */
   remove(count: number, isFenced: boolean): RawBuilder<unknown>
+  /**
+   * Deletes rows whose stamp is below a version, if their entities have that version and a body. Parameters: key, entity id and that version
+   * of each row; then the entity id and the version again, and the CRC-32 of the body, `NO_BODY` for a tombstone.
+   */
+  removeOfWinners(count: number): RawBuilder<unknown>
   /** Parameters: the stamp, the entity id. */
   repairStamps(): RawBuilder<unknown>
   scan(scan: IndexScan): ParameterizedSql
@@ -37,6 +42,9 @@ export interface IndexStatements {
   count(range: KeyRange): ParameterizedSql
 }
 
+/** Stands for the checksum of a tombstone. */
+export const NO_BODY = -1
+
 export function indexStatements(spec: IndexTableSpec, flavor: Flavor, entityTable: string): IndexStatements {
   const table = sql.table(spec.table)
   const columns = columnNames(spec)
@@ -44,6 +52,12 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor, entityTabl
   const refs = (names: readonly string[]): RawBuilder<unknown> => sql.join(names.map((name) => sql.ref(name)))
   const version = sql.ref('version')
   const stored = (name: string): RawBuilder<unknown> => sql.ref(`${spec.table}.${name}`)
+
+  /** One row with a stamp below a version. */
+  const rowBelow = and([
+    ...key.map((name) => sql`${sql.ref(name)} = ${parameter}`),
+    sql`${version} < ${parameter}`,
+  ])
 
   return {
     columns,
@@ -70,14 +84,19 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor, entityTabl
     },
 
     remove: (count, isFenced) => {
-      const row = and([
-        ...key.map((name) => sql`${sql.ref(name)} = ${parameter}`),
-        sql`${version} < ${parameter}`,
-      ])
-      const rows = or(Array.from({ length: count }, () => sql`(${row})`))
+      const rows = or(Array.from({ length: count }, () => sql`(${rowBelow})`))
       const condition = isFenced ? sql`(${rows}) AND ${hasEpoch(flavor)}` : rows
       return sql`
         DELETE ${flavor.deleteSource(table, 'PRIMARY')} WHERE ${condition}`
+    },
+
+    // The version alone does not name a write: two processes may choose the same one, and one of the two loses.
+    removeOfWinners: (count) => {
+      const checksum = sql`COALESCE(${flavor.checksumOf(sql.ref('body'))}, ${sql.lit(NO_BODY)})`
+      const isWritten = sql`EXISTS (SELECT 1 FROM ${sql.table(entityTable)} WHERE id = ${parameter} AND version = ${parameter} AND ${checksum} = ${parameter})`
+      return sql`
+        DELETE ${flavor.deleteSource(table, 'PRIMARY')}
+        WHERE ${or(Array.from({ length: count }, () => sql`(${rowBelow} AND ${isWritten})`))}`
     },
 
     repairStamps: () => sql`

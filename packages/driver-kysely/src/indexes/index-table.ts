@@ -10,7 +10,7 @@ import { refuseStaleEpoch } from '../database/epoch-fence.ts'
 import type { Flavor } from '../database/flavor.ts'
 import type { Flush } from '../bookkeeping/flush.ts'
 import { toCount, toNumber } from '../database/row-values.ts'
-import type { Row, Session } from '../database/session.ts'
+import type { BoundStatement, Row, Session } from '../database/session.ts'
 import { checkWriteRows } from '../database/sql-parts.ts'
 import { entityCalls } from '../entities/entity-calls.ts'
 import { lengthsOf } from '../entities/bounded-rows.ts'
@@ -18,6 +18,7 @@ import { indexRowReader, readPrefix } from './index-row.ts'
 import type { ParameterizedSql } from './index-scan.ts'
 import { indexStatements } from './index-statements.ts'
 import { indexCalls } from './index-calls.ts'
+import { indexWrites } from './index-writes.ts'
 import { sortedByKey, sortedByScan } from './key-order.ts'
 import { joinedEntities, joinedRow, versionedRow } from './joined-scans.ts'
 import { limited, unionOf } from './union.ts'
@@ -26,20 +27,15 @@ export interface IndexTableOptions {
   readonly shardName: string
   readonly session: Session
   readonly flavor: Flavor
+  readonly entityTable: string
   readonly spec: IndexTableSpec
   readonly flush: Flush
-  readonly entityTable: string
 }
 
-export function createIndexTable({
-  shardName,
-  session,
-  flavor,
-  spec,
-  flush,
-  entityTable,
-}: IndexTableOptions): IndexTable {
+export function createIndexTable(options: IndexTableOptions): IndexTable {
+  const { shardName, session, flavor, spec, flush, entityTable } = options
   const statements = indexStatements(spec, flavor, entityTable)
+  const writes = indexWrites(options, spec)
   const entities = entityCalls({ shardName, session, flavor, table: entityTable })
   const directions = directionsOf(spec.columns)
   const { reading, writing, shape } = indexCalls(session, spec)
@@ -102,23 +98,9 @@ export function createIndexTable({
       }
       if (rows.length === 0) return
       checkWriteRows(spec.table, rows.length)
-      const parameters = sortedByKey(rows, directions).flatMap<unknown>(
-        ({ key, entityId, version, included = null }, i) => [
-          ...key,
-          entityId,
-          ...(i === 0 ? sessionParameters : []),
-          version,
-          ...(spec.covering ? [included] : []),
-        ],
-      )
+      const [{ query, parameters }] = writes.upserts(rows) as [BoundStatement]
       const send = (through: Session): ReturnType<Session['run']> =>
-        through.run(
-          shape(`upsert ${rows.length}`, () => statements.upsert(rows.length), {
-            keep: rows.length === 1 ? 'common' : undefined,
-          }),
-          parameters,
-          writing(call),
-        )
+        through.run(query, parameters, writing(call))
       const { numAffectedRows } = await send(session)
       // An upsert that changes no row writes nothing to the log, so its own commit proves nothing:
       // 1. Another process stamps these rows. Its commit is visible, but not on disk yet.

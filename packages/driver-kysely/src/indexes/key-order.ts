@@ -1,13 +1,7 @@
-import {
-  compareKeys,
-  type Direction,
-  type IndexRow,
-  type IndexRowRemoval,
-  type IndexScan,
-} from '@looseleaf/core/internal'
+import { compareKeys, type Direction, type IndexRow, type IndexScan } from '@looseleaf/core/internal'
 
 /** Sorts rows by their table's key. Statements that lock rows in the same order cannot deadlock. */
-export function sortedByKey<Item extends IndexRow | IndexRowRemoval>(
+export function sortedByKey<Item extends Pick<IndexRow, 'key' | 'entityId'>>(
   rows: readonly Item[],
   directions: readonly Direction[],
 ): readonly Item[] {

@@ -1,4 +1,4 @@
-import type { HintedQuery } from '@looseleaf/driver-kysely/internal'
+import type { HintedQuery, PacketAnswer } from '@looseleaf/driver-kysely/internal'
 import { CompiledQuery } from 'kysely'
 import { expect, test } from 'vitest'
 import { sessionToken } from '../settings/session-token.ts'
@@ -6,7 +6,10 @@ import { createConnection, type Connection } from './connection.ts'
 import type { ClientAnswer, ClientConnection } from './mysql2.ts'
 
 /** A connection to a server that answers everything. `text` and `prepared` list the statements that it got. */
-function connect(refusal?: { readonly errno: number }): {
+function connect(
+  refusal?: { readonly errno: number },
+  packet: ClientConnection['queryAll'] = () => {},
+): {
   readonly connection: Connection
   readonly sent: string[]
 } {
@@ -20,6 +23,10 @@ function connect(refusal?: { readonly errno: number }): {
       sent.push(`text ${sql}`)
       if (sql === 'START TRANSACTION') status |= 1
       answer(done)
+    },
+    queryAll(statement, ...rest) {
+      sent.push(`packet ${statement.sql}`)
+      packet(statement, ...rest)
     },
     execute({ sql, values }, done) {
       sent.push(`prepared ${sql} ${values.join(' ')}`)
@@ -136,4 +143,57 @@ test('a prepared statement that its session does not know proves another session
     unsure: false,
   })
   expect(connection.usable).toBe(false)
+})
+
+const COMMITTED = 2
+const OPEN = 3
+
+/** Answers a packet with these statuses, and the check of the token behind them. */
+const answering =
+  (...statuses: readonly number[]): ClientConnection['queryAll'] =>
+  (_, onAnswer, done) => {
+    for (const serverStatus of statuses) onAnswer({ affectedRows: 1, insertId: 0, serverStatus })
+    done(null, { result: [], status: COMMITTED })
+  }
+
+const sendPacket = (connection: Connection): Promise<PacketAnswer | undefined> =>
+  connection.executePacket!(
+    ['A ?', 'B'].map((sql) => ({ ...CompiledQuery.raw(sql, sql === 'A ?' ? [1] : []), write: true })),
+  )
+
+test('a packet has the statements in a transaction, and the check of the token behind it', async () => {
+  const { connection, sent } = connect(undefined, answering(OPEN, OPEN, OPEN, COMMITTED))
+  expect(await sendPacket(connection)).toMatchObject({
+    results: [{ numAffectedRows: 1n }, { numAffectedRows: 1n }],
+  })
+  expect(sent).toEqual([
+    "packet START TRANSACTION; A 1; B; COMMIT; SELECT 18446744073709551615 + (NOT (@looseleaf <=> x'0000000000000000'))",
+  ])
+  expect(connection.usable).toBe(true)
+})
+
+test.each([
+  ['its START has begun no transaction', [COMMITTED, OPEN, OPEN, COMMITTED]],
+  ['a statement was outside of a transaction', [OPEN, OPEN, COMMITTED, COMMITTED]],
+  ['its COMMIT has ended none', [OPEN, OPEN, OPEN, OPEN]],
+])('a packet fails if %s, and its connection is closed', async (_, statuses) => {
+  const { connection } = connect(undefined, answering(...statuses))
+  expect(await sendPacket(connection)).toMatchObject({ error: { code: 'OTHER_SESSION', unsure: true } })
+  expect(connection.usable).toBe(false)
+})
+
+test('a packet with fewer answers than statements fails, and no further packet is sent', async () => {
+  const { connection, sent } = connect(undefined, answering(OPEN))
+  expect(await sendPacket(connection)).toMatchObject({ error: { code: 'ANSWERS_MISSING' } })
+  expect(connection.usable).toBe(false)
+  expect(await sendPacket(connection)).toBeUndefined()
+  expect(sent).toHaveLength(1)
+})
+
+test('a packet that is too long for the server is not sent', async () => {
+  const { connection, sent } = connect()
+  const body = Buffer.alloc(500_000)
+  const query = { ...CompiledQuery.raw('A ?', [body]), write: true }
+  expect(await connection.executePacket!([query, query])).toBeUndefined()
+  expect(sent).toEqual([])
 })

@@ -1,6 +1,11 @@
-import { abortedError, platformTime, isBytes } from '@looseleaf/core/internal'
-import { notStreamed, type HintedQuery, type StatementTeller } from '@looseleaf/driver-kysely/internal'
-import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
+import { abortedError, platformTime } from '@looseleaf/core/internal'
+import {
+  notStreamed,
+  type HintedQuery,
+  type PacketConnection,
+  type StatementTeller,
+} from '@looseleaf/driver-kysely/internal'
+import type { CompiledQuery, QueryResult } from 'kysely'
 import type { Health } from '../bounds/breaker.ts'
 import { createDeadlineTimer } from '../bounds/deadline-timer.ts'
 import { withDeadline } from '../bounds/with-deadline.ts'
@@ -17,8 +22,9 @@ import { sessionMismatch } from '../settings/answer-status.ts'
 import { snapshotStatements, type PinnedSession } from '../settings/session-settings.ts'
 import { sessionToken, tokenCondition, tokenStatement } from '../settings/session-token.ts'
 import { createKeptStatements } from './kept-statements.ts'
-import { boundValues, splitStatement, writeLiterals } from './literals.ts'
+import { boundValues, bytesOf, textOf } from './literals.ts'
 import type { ClientAnswer, ClientConnection, ClientResult } from './mysql2.ts'
+import { createPackets, type PacketUse } from './packets.ts'
 
 /**
  * Size of the parameters above which a write is prepared, in bytes. As hexadecimal text the parameters are twice as long, and a body
@@ -43,10 +49,12 @@ export interface ConnectionOptions extends PinnedSession {
   /** Ends the session on the server, through another connection. Returns at once. */
   readonly kill: () => void
   readonly statements?: StatementTeller | undefined
+  /** Shared by the connections of a pool. Default: of this connection alone. */
+  readonly packets?: PacketUse | undefined
 }
 
 /** A connection to a server for one call at a time. Every statement has a deadline. */
-export interface Connection extends DatabaseConnection {
+export interface Connection extends PacketConnection {
   /** False once the connection was ended or lost, or its state is unknown. */
   readonly usable: boolean
   /** Begins a call. All of its statements together have this deadline, by `performance.now()`. */
@@ -70,9 +78,6 @@ const VERIFICATION = `SELECT ${tokenCondition('?')}`
 
 /** Text of the statement before a snapshot for listeners, without the token. */
 const SNAPSHOT_LEVEL = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ'
-
-/** Texts between the parameters of each statement, by the query node that all its uses share. */
-const partsOf = new WeakMap<object, readonly string[]>()
 
 export function createConnection(options: ConnectionOptions): Connection {
   const { client, token, maxPacketBytes, isolationName, health, kill, statements } = options
@@ -152,16 +157,10 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
 
   /** Sends a statement as text. Throws `refusal` if the text is too long: the server refused to prepare it. */
-  function sendText(
-    { query, sql, parameters }: CompiledQuery,
-    write: boolean,
-    refusal?: unknown,
-  ): Promise<ClientResult> {
-    let parts = partsOf.get(query)
-    if (parts === undefined) partsOf.set(query, (parts = splitStatement(sql)))
-    const text = writeLiterals(parts, parameters, token)
+  function sendText(query: CompiledQuery, write: boolean, refusal?: unknown): Promise<ClientResult> {
+    const text = textOf(query, token)
     if (text.length >= maxPacketBytes) throw refusal ?? clientError('PACKET_TOO_LARGE')
-    return askSession(sql, deadline - platformTime.elapsed(), write, (done) =>
+    return askSession(query.sql, deadline - platformTime.elapsed(), write, (done) =>
       client.query({ sql: text }, done),
     )
   }
@@ -183,13 +182,18 @@ export function createConnection(options: ConnectionOptions): Connection {
     return isLong || isKept
   }
 
-  async function send(query: CompiledQuery): Promise<ClientResult> {
-    // Kysely's own statements have no hints.
-    const { write = false, keep, signal } = query as Partial<HintedQuery>
+  /** Call before the first statement of a call. */
+  async function verifyNowAndThen(signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted) throw abortedError(signal)
     if (!inTransaction && platformTime.elapsed() - verifiedAt > VERIFIED_MS) {
       await verify(deadline - platformTime.elapsed())
     }
+  }
+
+  async function send(query: CompiledQuery): Promise<ClientResult> {
+    // Kysely's own statements have no hints.
+    const { write = false, keep, signal } = query as Partial<HintedQuery>
+    await verifyNowAndThen(signal)
     if (!choosesPrepared(query, write, keep)) return sendText(query, write)
     try {
       return await sendPrepared(query, write)
@@ -200,6 +204,22 @@ export function createConnection(options: ConnectionOptions): Connection {
       return sendText(query, write, error)
     }
   }
+
+  const sendPacket = createPackets({
+    client,
+    token,
+    maxPacketBytes,
+    use: options.packets ?? { isRefused: false },
+    ask: (description, writes, begin) =>
+      askSession(
+        statements?.isListening ? description() : '',
+        deadline - platformTime.elapsed(),
+        writes,
+        begin,
+      ),
+    isUsable: () => usable,
+    destroy,
+  })
 
   return {
     get usable() {
@@ -217,6 +237,10 @@ export function createConnection(options: ConnectionOptions): Connection {
       }
       // The type of the rows depends on the statement, so its caller chooses it.
       return { rows: result as Row[] }
+    },
+    async executePacket(queries) {
+      await verifyNowAndThen(queries[0]?.signal)
+      return sendPacket(queries)
     },
     streamQuery: notStreamed,
     verify,
@@ -271,13 +295,4 @@ function codeOf(error: unknown): string {
 
 function rowsOf(result: ClientResult): number {
   return 'affectedRows' in result ? result.affectedRows : result.length
-}
-
-function bytesOf(parameters: readonly unknown[]): number {
-  let bytes = 0
-  for (const value of parameters) {
-    if (isBytes(value)) bytes += value.byteLength
-    else if (typeof value === 'string') bytes += value.length
-  }
-  return bytes
 }

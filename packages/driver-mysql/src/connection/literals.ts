@@ -1,7 +1,18 @@
 import { LooseleafError } from '@looseleaf/core'
 import { describeKind, isBytes } from '@looseleaf/core/internal'
+import type { CompiledQuery } from 'kysely'
 import { sessionToken } from '../settings/session-token.ts'
 import { boundInteger } from './mysql2.ts'
+
+/** Texts between the parameters of each statement, by the query node that all its uses share. */
+const partsOf = new WeakMap<object, readonly string[]>()
+
+/** Returns the text of a statement with its parameters, and with the token of its connection. */
+export function textOf({ query, sql, parameters }: CompiledQuery, token: Uint8Array): string {
+  let parts = partsOf.get(query)
+  if (parts === undefined) partsOf.set(query, (parts = splitStatement(sql)))
+  return writeLiterals(parts, parameters, token)
+}
 
 /**
  * Writes parameters into a statement as literals. Bytes and strings become hexadecimal, and numbers digits, so that no value needs
@@ -82,4 +93,14 @@ function badParameter(value: unknown): LooseleafError {
 function floatLiteral(value: number): string {
   const text = String(value)
   return text.includes('e') ? text : `${text}e0`
+}
+
+/** Returns the bytes of the strings and the bytes among these parameters. */
+export function bytesOf(parameters: readonly unknown[]): number {
+  let bytes = 0
+  for (const value of parameters) {
+    if (isBytes(value)) bytes += value.byteLength
+    else if (typeof value === 'string') bytes += value.length
+  }
+  return bytes
 }

@@ -27,6 +27,15 @@ export interface ClientConnection {
   /** Calls back when the server has accepted the user, or with the error. */
   connected(done: (error: unknown) => void): void
   query(statement: { sql: string }, done: (error: unknown, answer: ClientAnswer) => void): void
+  /**
+   * Sends several statements in one text, each of which changes something but the last, which selects. `onAnswer` gets the answers one by
+   * one, but that of the last, which is the result. After an error the server runs no further statement.
+   */
+  queryAll(
+    statement: { sql: string },
+    onAnswer: (counts: StatedCounts) => void,
+    done: (error: unknown, answer: ClientAnswer) => void,
+  ): void
   execute(
     statement: { sql: string; values: unknown[] },
     done: (error: unknown, answer: ClientAnswer) => void,
@@ -40,11 +49,20 @@ export interface ClientConnection {
   readonly isHeard: boolean
 }
 
-type LibraryResult = readonly unknown[] | (WriteCounts & { readonly serverStatus?: number })
+/** The counts of a write with the status of the server after it. */
+export interface StatedCounts extends WriteCounts {
+  readonly serverStatus?: number | undefined
+}
+
+type LibraryResult = readonly unknown[] | StatedCounts
+
+interface LibraryQuery {
+  on(event: 'result', listener: (result: StatedCounts) => void): void
+}
 
 /** The part of mysql2's connection that this file uses. */
 interface LibraryConnection extends Pick<ClientConnection, 'end' | 'destroy'> {
-  query(statement: object, done: (error: unknown, result: LibraryResult) => void): void
+  query(statement: object, done: (error: unknown, result: LibraryResult) => void): LibraryQuery
   execute(statement: object, done: (error: unknown, result: LibraryResult) => void): void
   /** The socket, or the TLS stream over it. */
   readonly stream: Duplex
@@ -53,8 +71,11 @@ interface LibraryConnection extends Pick<ClientConnection, 'end' | 'destroy'> {
 
 const KEEP_ALIVE_MS = 10_000
 
-/** Servers report changed rows, not matched ones, and cannot read files of this host. */
-export const protocolFlags: readonly string[] = ['-FOUND_ROWS', '-LOCAL_FILES']
+/**
+ * Servers report changed rows, not matched ones, cannot read files of this host, and take several statements in one packet. With the last
+ * one a value within a text could add statements, so `writeLiterals` is the only writer of texts: no value stands in them as it is.
+ */
+export const protocolFlags: readonly string[] = ['-FOUND_ROWS', '-LOCAL_FILES', 'MULTI_STATEMENTS']
 
 /** Starts to connect. Without a timeout: the caller has a deadline. */
 export function connectClient(address: ShardAddress, password: string): ClientConnection {
@@ -107,7 +128,9 @@ export function connectClient(address: ShardAddress, password: string): ClientCo
       client.on('connect', () => done(undefined))
       client.on('error', (error) => done(error))
     },
-    query: (statement, done) => client.query(statement, withStatus(done)),
+    query: (statement, done) => void client.query(statement, withStatus(done)),
+    // mysql2 emits counts, and collects rows.
+    queryAll: (statement, onAnswer, done) => client.query(statement, withStatus(done)).on('result', onAnswer),
     execute: (statement, done) => client.execute(statement, withStatus(done)),
     end: (done) => client.end(done),
     destroy() {

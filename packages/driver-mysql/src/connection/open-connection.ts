@@ -17,6 +17,7 @@ import { newToken } from '../settings/session-token.ts'
 import { createConnection, type Connection } from './connection.ts'
 import type { Killer } from './killer.ts'
 import { connectClient, type ClientAnswer, type ClientConnection } from './mysql2.ts'
+import type { PacketUse } from './packets.ts'
 import { passwordOf } from './password-of.ts'
 import type { ShardAddress } from './shard-address.ts'
 
@@ -28,11 +29,13 @@ export interface OpenOptions {
   readonly health: Health
   readonly killer: Killer
   readonly statements?: StatementTeller | undefined
+  /** Shared by the connections of a pool. */
+  readonly packets?: PacketUse | undefined
 }
 
 /** Opens a connection, pins the settings of its session and verifies them. Rejects if the session does not keep them. */
 export async function openConnection(options: OpenOptions): Promise<Connection> {
-  const { address, session, connectTimeoutMs, health, killer, statements } = options
+  const { address, session, connectTimeoutMs, health, killer, statements, packets } = options
   const password = await passwordOf(address, connectTimeoutMs)
   // The time for the password does not count against the server.
   const began = platformTime.elapsed()
@@ -54,7 +57,7 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
     const identity = identityOf(settings, uptime)
     health.answered()
     const kill = (): void => killer.kill(identity)
-    return createConnection({ ...pinned, client, token, health, kill, statements })
+    return createConnection({ ...pinned, client, token, health, kill, statements, packets })
   } catch (error) {
     client?.destroy()
     if (isLooseleafError(error)) {

@@ -205,6 +205,9 @@ export const diskFull: ErrorMeaning = ['SHARD_FULL', FULL, 'unsure']
 /** Errors of preparing: not possible for this statement, too many prepared ones, and a table that changed too often. */
 export const NOT_PREPARED: ReadonlySet<number> = new Set([1295, 1461, 1615])
 
+/** Error of a command that the server, or a proxy, does not allow. */
+export const NOT_ALLOWED = 1148
+
 /** Second meaning of 1290, for a message that names NO_ENGINE_SUBSTITUTION. */
 export const engineEnforced: ErrorMeaning = [
   'STATEMENT_FAILED',

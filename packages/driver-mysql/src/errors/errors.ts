@@ -5,6 +5,7 @@ import {
   engineEnforced,
   errorNumbers,
   fileErrors,
+  NOT_ALLOWED,
   NOT_PREPARED,
   OTHER_PACKET,
   OTHER_PARAMETERS,
@@ -27,6 +28,7 @@ const tlsCode = /^ERR_TLS|^ERR_O?SSL|CERT|^UNABLE_TO|HANDSHAKE_(NO_)?SSL/
 /** An error that a connection of this driver creates. */
 export interface ClientError extends Error {
   readonly code:
+    | 'ANSWERS_MISSING'
     | 'CALL_DEADLINE'
     | 'CALL_TOO_LATE'
     | 'COMMIT_UNPROVEN'
@@ -106,6 +108,16 @@ export function refusesPrepared(error: unknown): boolean {
   return NOT_PREPARED.has(serverNumber(error) ?? 0)
 }
 
+/** Tells whether the server, or a proxy, refused a packet because it has several statements. Nothing was done. */
+export function refusesPackets(error: unknown): boolean {
+  const number = serverNumber(error) ?? 0
+  return number === NOT_ALLOWED || refusedOutright.has(number)
+}
+
+export function isMissingAnswers(error: unknown): boolean {
+  return (error as { code?: unknown } | undefined)?.code === 'ANSWERS_MISSING'
+}
+
 /** Tells whether the server cannot be reached or is shutting down. */
 export function saysDown(error: unknown): boolean {
   return meaningOf(error).includes('down')
@@ -156,6 +168,13 @@ function meaningOf(error: unknown): ErrorMeaning {
   if (number !== undefined) return errorNumbers[number] ?? unlisted(error, number)
   const { code } = (error ?? {}) as { code?: unknown }
   switch (code) {
+    case 'ANSWERS_MISSING':
+      return [
+        'STATEMENT_FAILED',
+        'the server, or a proxy before it, did not answer every statement of a packet. From now on they are sent one by one.',
+        'unsure',
+        'ends',
+      ]
     case 'CONNECTION_GONE':
       return ['SHARD_UNAVAILABLE', 'the connection was lost; the statement was not sent.', 'down']
     case 'CALL_DEADLINE':

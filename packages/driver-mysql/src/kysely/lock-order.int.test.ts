@@ -35,8 +35,10 @@ beforeEach(async () => {
   sent = []
   proxy.rewrite = (bytes) => {
     // MySQL sends query attributes in front of the text.
-    const start = bytes.toString('latin1').search(/UPDATE|DELETE|INSERT/)
-    if (start >= 0) sent.push(bytes.toString('latin1', start))
+    for (const text of bytes.toString('latin1').split('; ')) {
+      const start = text.search(/UPDATE|DELETE|INSERT/)
+      if (start >= 0) sent.push(text.slice(start))
+    }
     return bytes
   }
 })
@@ -104,7 +106,7 @@ const statements: readonly (readonly [
       ),
   ],
   [
-    // Within a transaction the statement is sent as text.
+    // Within a packet the statement is sent as text.
     'a swap of one entity',
     'entities',
     'id',
@@ -127,6 +129,21 @@ const statements: readonly (readonly [
     'PRIMARY',
     (some, isSkewed) =>
       shard.index(index).remove(some.map((entity) => ({ ...rowOf(entity, isSkewed), before: 1 }))),
+  ],
+  [
+    // The plan of a row that lost would be empty, so the entities are new and win.
+    'a delete of index rows with their entities',
+    index.table,
+    'PRIMARY',
+    async (some, isSkewed) => {
+      const entities = some.map(() => newEntity())
+      await shard.entities.insert(entities, { epoch })
+      const swaps = entities.map((entity) => {
+        const remove = [{ spec: index, rows: [rowOf(entity, isSkewed)] }]
+        return { ...entity, base: 1, version: 2, local: { remove } }
+      })
+      await shard.entities.replace(swaps, { epoch })
+    },
   ],
   [
     'a swap of a claim',

@@ -43,7 +43,7 @@ async function twoSwaps(): Promise<[EntityReplace, EntityReplace]> {
 
 const versions = (rows: readonly EntityReplace[]) => shard.entities.readVersions(rows.map(({ id }) => id))
 
-/** Adds rows to a swap until it needs a transaction. */
+/** Adds rows to a swap until one answer cannot name its winners. */
 async function withOthers(...rows: readonly EntityReplace[]): Promise<EntityReplace[]> {
   const others = Array.from({ length: MAX_NAMED }, newEntity)
   await shard.entities.insert(others, { epoch })
@@ -96,14 +96,13 @@ describe('swaps in one call', () => {
     expect(await versions([a, b])).toEqual([2, 2])
   })
 
-  test('a batch of more than 53 swaps is a transaction that reads the versions before its COMMIT', async () => {
+  test('a batch of more than 53 swaps is one packet', async () => {
     const [a, b] = await twoSwaps()
     const rows = await withOthers(a, lost(b))
     sent = []
     const won = await shard.entities.replace(rows, { epoch })
     expect(won).toEqual(rows.map((_, place) => place !== 1))
-    // The last SELECT verifies that the COMMIT reached the session of the transaction.
-    expect(sent).toEqual(['START', 'UPDATE', 'SELECT', 'COMMIT', 'SELECT'])
+    expect(sent).toEqual(['START'])
     expect(await versions([a, b])).toEqual([2, 1])
   })
 
@@ -128,64 +127,55 @@ test('the loser of two writers with the same version and base is not told that i
   const [c, d] = await twoSwaps()
   await other.entities.replace([{ ...c, body }], { epoch })
   const many = await withOthers(c, d)
-  // The versions do not tell the winner, so the transaction is rolled back.
-  await expect(shard.entities.replace(many, { epoch })).rejects.toMatchObject({
-    code: 'SHARD_BUSY',
-    undone: true,
-    unknownOutcome: false,
-  })
-  expect(await versions([c, d])).toEqual([2, 1])
+  expect(await shard.entities.replace(many, { epoch })).toEqual(many.map((_, place) => place !== 0))
+  expect(await versions([c, d])).toEqual([2, 2])
 })
 
-test('a transaction that cannot begin writes nothing, and the next one has another connection', async () => {
-  const [a, b] = await twoSwaps()
-  const rows = await withOthers(a, lost(b))
-  proxy.rewrite = (bytes) => {
-    if (!bytes.includes('START TRANSACTION')) return bytes
-    proxy.rewrite = (later) => later
-    return Buffer.from(bytes.toString('latin1').replace('TRANSACTION', 'TRANSPOSING'), 'latin1')
-  }
-  await expect(shard.entities.replace(rows, { epoch })).rejects.toMatchObject({
-    code: 'STATEMENT_FAILED',
-    unknownOutcome: false,
-  })
-  expect(await versions([a, b])).toEqual([1, 1])
-  expect(await shard.entities.replace(rows, { epoch })).toEqual(rows.map((_, place) => place !== 1))
-})
+const unique = {
+  table: 'ix_taken',
+  columns: [{ name: 'n', type: 'integer' }],
+  unique: true,
+} as const
 
-describe('a transaction that loses its connection', () => {
-  test.each(['UPDATE (', 'SELECT id, version FROM'])(
+/** Takes two claims, in a transaction whose statements are answered one by one. */
+async function takeTwo(): Promise<unknown> {
+  return shard.claims(unique).take([1n, 2n].map((n) => ({ key: [n], entityId: newEntity().id, version: 1 })))
+}
+
+describe('a transaction whose statements are answered one by one', () => {
+  beforeEach(async () => {
+    await shard.dropIndexTable(unique)
+    await shard.createIndexTable(unique)
+  })
+
+  const taken = () => shard.index(unique).count({ prefix: [] })
+
+  test('a transaction that cannot begin writes nothing, and the next one has another connection', async () => {
+    proxy.rewrite = (bytes) => {
+      if (!bytes.includes('START TRANSACTION')) return bytes
+      proxy.rewrite = (later) => later
+      return Buffer.from(bytes.toString('latin1').replace('TRANSACTION', 'TRANSPOSING'), 'latin1')
+    }
+    await expect(takeTwo()).rejects.toMatchObject({ code: 'STATEMENT_FAILED', unknownOutcome: false })
+    expect(await taken()).toBe(0)
+    expect(await takeTwo()).toHaveLength(2)
+  })
+
+  test.each(['INSERT INTO `ix_taken`', 'SELECT `n`'])(
     'a transaction that loses its connection at %s writes nothing',
     async (part) => {
-      const [a, b] = await twoSwaps()
-      const rows = await withOthers(a, lost(b))
       cutAt(part)
-      await expect(shard.entities.replace(rows, { epoch })).rejects.toMatchObject({
+      await expect(takeTwo()).rejects.toMatchObject({
         code: 'SHARD_UNAVAILABLE',
         retryable: true,
         unknownOutcome: false,
       })
-      expect(await versions([a, b])).toEqual([1, 1])
+      expect(await taken()).toBe(0)
     },
   )
 
-  test('a transaction that loses its connection before the entity writes nothing', async () => {
-    const entity = { ...newEntity(), deferred: ['ix_down'] }
-    cutAt('INSERT INTO `looseleaf_pending`')
-    await expect(shard.entities.insert([entity], { epoch })).rejects.toMatchObject({
-      code: 'SHARD_UNAVAILABLE',
-      unknownOutcome: false,
-    })
-    expect(await shard.entities.readVersions([entity.id])).toEqual([undefined])
-  })
-
   test('a transaction that loses its connection at its COMMIT is OUTCOME_UNKNOWN', async () => {
-    const [a, b] = await twoSwaps()
-    const rows = await withOthers(a, lost(b))
     cutAt('COMMIT')
-    await expect(shard.entities.replace(rows, { epoch })).rejects.toMatchObject({
-      code: 'OUTCOME_UNKNOWN',
-      unknownOutcome: true,
-    })
+    await expect(takeTwo()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', unknownOutcome: true })
   })
 })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { LooseleafError, Shard } from '@looseleaf/core'
 import { describe, expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity } from '../../test/bench.ts'
-import { startSessionPooler, type SessionPooler } from '../../test/session-pooler.ts'
+import { startSessionPooler, type PacketRoute, type SessionPooler } from '../../test/session-pooler.ts'
 import { undone } from '../../test/undone.ts'
 import { until } from '../../test/until.ts'
 import { MAX_NAMED } from '../kysely/batched-swap.ts'
@@ -18,9 +18,10 @@ const bodies = { text: Buffer.from('small'), prepared: Buffer.alloc(70_000, 'lar
 async function withPooler(
   sessions: number,
   options: MysqlShardsOptions = {},
+  packets: PacketRoute = 'whole',
 ): Promise<{ readonly pooler: SessionPooler; readonly shard: Shard; readonly direct: Shard }> {
   const { shard: direct } = await bench.migrate()
-  const pooler = await startSessionPooler(bench.url, { sessions, setUp: NOT_STRICT })
+  const pooler = await startSessionPooler(bench.url, { sessions, setUp: NOT_STRICT, packets })
   cleanUp(() => pooler.close())
   const { shard } = await bench.connect(options, pooler.url)
   return { pooler, shard, direct }
@@ -178,17 +179,24 @@ describe('a transaction whose statement reaches another session', () => {
   const steps = {
     'its START': /^START/,
     'its first write': /^\s*(INSERT INTO `looseleaf_pending`|UPDATE \()/,
-    'its second statement': /^\s*(INSERT INTO `entities`|SELECT id, version)/,
+    'its last write': /^\s*(INSERT INTO `entities`|UPDATE \((?!.*UNION ALL\s+SELECT CAST))/s,
     'its COMMIT': /^COMMIT/,
     'the proof of its COMMIT': /^SELECT 18446744073709551615/,
   }
+  const local = { table: 'ix_local', columns: [{ name: 'n', type: 'integer' }] } as const
   const states = {
     'is idle': 'SET autocommit = 1',
     'is in a transaction': 'START TRANSACTION',
     'has autocommit off': 'SET autocommit = 0',
   }
-  const cases = Object.entries(steps).flatMap(([step, statement]) =>
-    Object.entries(states).map(([state, setUp]) => [step, state, statement, setUp] as const),
+  /** How a pooler has the statements one by one: it takes packets apart, or the driver sends none after it has refused one. */
+  const routes = { 'takes packets apart': 'apart', 'refuses packets': 'refused' } as const
+  const cases = Object.entries(routes).flatMap(([pooler, packets]) =>
+    Object.entries(steps).flatMap(([step, statement]) =>
+      Object.entries(states).map(
+        ([state, setUp]) => [pooler, step, state, packets, statement, setUp] as const,
+      ),
+    ),
   )
 
   /** Sends the next matching statement to session 1, in which `setUp` was run, and all others to that of the connection. */
@@ -202,11 +210,14 @@ describe('a transaction whose statement reaches another session', () => {
   }
 
   test.each(cases)(
-    'an insert with pending rows is not acknowledged if %s reaches a session that %s',
-    async (_, _state, ...how) => {
-      const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
+    'an insert with pending and local rows behind a pooler that %s is not acknowledged if %s reaches a session that %s',
+    async (_, _step, _state, packets, ...how) => {
+      const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 }, packets)
       const table = `index_${randomUUID()}`
-      const entity = { ...newEntity(), deferred: [table] }
+      await direct.createIndexTable(local)
+      const fresh = newEntity()
+      const row = { key: [1n], entityId: fresh.id, version: fresh.version }
+      const entity = { ...fresh, deferred: [table], local: { upsert: [{ spec: local, rows: [row] }] } }
       await stray(pooler, ...how)
       const error: unknown = await shard.entities
         .insert([entity], { epoch })
@@ -217,15 +228,17 @@ describe('a transaction whose statement reaches another session', () => {
       await undone(await bench.observe())
       const [version] = await direct.entities.readVersions([entity.id])
       if (!(error as LooseleafError).unknownOutcome) expect(version).toBeUndefined()
-      if (version !== undefined) expect(await direct.pending.tables()).toContain(table)
+      if (version === undefined) return
+      expect(await direct.pending.tables()).toContain(table)
+      expect(await direct.rowsOf([local], [entity.id])).toMatchObject([[row]])
     },
   )
 
   test.each(cases)(
-    'a batch of swaps is not acknowledged if %s reaches a session that %s',
-    async (_, _state, ...how) => {
-      const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
-      // More rows than an answer can name, so that it is a transaction; one of them loses, so that the versions are read.
+    'a batch of swaps behind a pooler that %s is not acknowledged if %s reaches a session that %s',
+    async (_, _step, _state, packets, ...how) => {
+      const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 }, packets)
+      // More rows than an answer can name, so that it is a transaction; one of them loses.
       const entities = Array.from({ length: MAX_NAMED + 1 }, newEntity)
       await direct.entities.insert(entities, { epoch })
       const swaps = entities.map((entity, i) => ({ ...entity, base: i === 1 ? 2 : 1, version: 3 }))
@@ -271,16 +284,19 @@ describe('a transaction whose statement reaches another session', () => {
   )
 })
 
-test('a failed transaction does not roll back that of another client', async () => {
-  const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
-  const entity = newEntity()
-  await direct.entities.insert([entity], { epoch })
-  const table = `index_${randomUUID()}`
-  await pooler.tell(1, 'START TRANSACTION')
-  await pooler.tell(1, `INSERT INTO looseleaf_pending VALUES (REPEAT('a', 16), '${table}', 1)`)
-  pooler.route = ({ text }) => (text.startsWith('ROLLBACK') ? 1 : 0)
-  const again = shard.entities.insert([{ ...entity, deferred: [table] }], { epoch })
-  await expect(again).rejects.toMatchObject({ code: 'ALREADY_EXISTS' })
-  await pooler.tell(1, 'COMMIT')
-  expect(await direct.pending.tables()).toContain(table)
-})
+test.each(['whole', 'refused'] as const)(
+  'a failed transaction does not roll back that of another client, with packets %s',
+  async (packets) => {
+    const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 }, packets)
+    const entity = newEntity()
+    await direct.entities.insert([entity], { epoch })
+    const table = `index_${randomUUID()}`
+    await pooler.tell(1, 'START TRANSACTION')
+    await pooler.tell(1, `INSERT INTO looseleaf_pending VALUES (REPEAT('a', 16), '${table}', 1)`)
+    pooler.route = ({ text }) => (text.startsWith('ROLLBACK') ? 1 : 0)
+    const again = shard.entities.insert([{ ...entity, deferred: [table] }], { epoch })
+    await expect(again).rejects.toMatchObject({ code: 'ALREADY_EXISTS' })
+    await pooler.tell(1, 'COMMIT')
+    expect(await direct.pending.tables()).toContain(table)
+  },
+)

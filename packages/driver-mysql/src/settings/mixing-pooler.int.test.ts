@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { LooseleafError, Shard } from '@looseleaf/core'
+import type { EntityInsert } from '@looseleaf/core/internal'
 import { expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity } from '../../test/bench.ts'
 import { mixSessions, startSessionPooler, type Command } from '../../test/session-pooler.ts'
@@ -16,6 +17,8 @@ interface KnownWrite {
   readonly id: Uint8Array
   readonly version: number
   readonly isDeferred: boolean
+  /** The write has a row in `local`. */
+  readonly isLocal: boolean
   readonly outcome: 'done' | 'not done' | 'unknown'
 }
 
@@ -32,30 +35,39 @@ async function write(shard: Shard, shared: readonly Uint8Array[], table: string)
   for (let round = 0; round < ROUNDS; round++) {
     const deferred = round % 3 === 1 ? [table] : []
     const isDeferred = deferred.length > 0
-    const entities = [newEntity(), newEntity()].map((entity) => ({ ...entity, version: next(), deferred }))
+    const isLocal = round % 3 > 0
+    const entities = [newEntity(), newEntity()].map(({ id, body }) =>
+      withRow({ id, body, version: next(), deferred }, isLocal),
+    )
     const inserted = await shard.entities.insert(entities, { epoch }).then(() => 'done' as const, failedAs)
     for (const { id, version: tried } of entities)
-      writes.push({ id, version: tried, isDeferred, outcome: inserted })
+      writes.push({ id, version: tried, isDeferred, isLocal, outcome: inserted })
 
     const early = shard.entities.insert([newEntity(), newEntity()], { epoch: epoch + 1 })
     await expect(early).rejects.toMatchObject({ unknownOutcome: false })
 
     const found = await shard.entities.readVersions(shared).catch(() => [])
-    const swaps = shared.map((id, i) => ({
-      ...newEntity(),
-      id,
-      base: found[i] ?? 1,
-      version: next(),
-      deferred,
-    }))
+    const swaps = shared.map((id, i) =>
+      withRow({ ...newEntity(), id, base: found[i] ?? 1, version: next(), deferred }, isLocal),
+    )
     const won = await shard.entities.replace(swaps, { epoch }).catch(failedAs)
     for (const [i, { id, version: tried }] of swaps.entries()) {
       const outcome = typeof won === 'string' ? won : won[i] === true ? 'done' : 'not done'
-      writes.push({ id, version: tried, isDeferred, outcome })
+      writes.push({ id, version: tried, isDeferred, isLocal, outcome })
     }
   }
   return writes
 }
+
+const local = { table: 'ix_local', columns: [{ name: 'n', type: 'integer' }] } as const
+
+function withRow<Row extends EntityInsert>(entity: Row, isLocal: boolean): Row {
+  const { id: entityId, version } = entity
+  const rows = [{ key: [1n], entityId, version }]
+  return isLocal ? { ...entity, local: { upsert: [{ spec: local, rows }] } } : entity
+}
+
+const hexOf = (id: Uint8Array): string => Buffer.from(id).toString('hex')
 
 /** Sends one in fifty statements to the session of an earlier client. */
 function strayNowAndThen({ client, text }: Command): number {
@@ -65,12 +77,20 @@ function strayNowAndThen({ client, text }: Command): number {
 }
 
 test.each([
-  ['sends statements to any session', mixSessions(CLIENTS)],
-  ['sends some statements to another session', strayNowAndThen],
-])('every outcome behind a pooler that %s is true', async (_, route) => {
+  ['sends statements to any session', 'apart', mixSessions(CLIENTS)],
+  ['sends some statements to another session', 'whole', strayNowAndThen],
+  ['sends some statements to another session', 'apart', strayNowAndThen],
+  ['sends some statements to another session', 'refused', strayNowAndThen],
+] as const)('every outcome behind a pooler that %s is true, with packets %s', async (_, packets, route) => {
   const { shard: direct } = await bench.migrate()
+  await direct.createIndexTable(local)
   const setUp = "SET SESSION sql_mode = ''"
-  const pooler = await startSessionPooler(bench.url, { sessions: SESSIONS, setUp, rollsBack: true })
+  const pooler = await startSessionPooler(bench.url, {
+    sessions: SESSIONS,
+    setUp,
+    rollsBack: true,
+    packets,
+  })
   cleanUp(() => pooler.close())
   const shards = await Promise.all(
     Array.from({ length: CLIENTS }, async () => {
@@ -93,21 +113,23 @@ test.each([
   const noted = new Map(
     (await direct.pending.page({ limit: 10_000 }))
       .filter((row) => row.table === table)
-      .map(({ entityId, version }) => [Buffer.from(entityId).toString('hex'), version]),
+      .map(({ entityId, version }) => [hexOf(entityId), version]),
   )
-  const wrong = writes.filter(({ id, version, isDeferred, outcome }, i) => {
+  const [rows = []] = await direct.rowsOf(
+    [local],
+    writes.map(({ id }) => id),
+  )
+  const stamps = new Map(rows.map((row) => [hexOf(row.entityId), row.version]))
+  const wrong = writes.filter(({ id, version, isDeferred, isLocal, outcome }, i) => {
     const storedVersion = versions[i] ?? 0
     if (outcome === 'done' && storedVersion < version) return true
     if (outcome === 'not done' && storedVersion === version) return true
-    return (
-      isDeferred && storedVersion === version && (noted.get(Buffer.from(id).toString('hex')) ?? 0) < version
-    )
+    if (isLocal && storedVersion === version && (stamps.get(hexOf(id)) ?? 0) < version) return true
+    return isDeferred && storedVersion === version && (noted.get(hexOf(id)) ?? 0) < version
   })
   expect(wrong).toEqual([])
   // No other rows exist, such as those of another epoch or with version 0.
-  const known = new Set(writes.map(({ id, version }) => `${Buffer.from(id).toString('hex')} ${version}`))
-  const rows = await direct.entities.pageByAdded(before, 10_000)
-  expect(
-    rows.filter(({ id, version }) => !known.has(`${Buffer.from(id).toString('hex')} ${version}`)),
-  ).toEqual([])
+  const known = new Set(writes.map(({ id, version }) => `${hexOf(id)} ${version}`))
+  const stored = await direct.entities.pageByAdded(before, 10_000)
+  expect(stored.filter(({ id, version }) => !known.has(`${hexOf(id)} ${version}`))).toEqual([])
 })

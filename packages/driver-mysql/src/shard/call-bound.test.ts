@@ -55,6 +55,7 @@ function slowClient(): ClientConnection {
       if (sql === 'COMMIT') status &= ~IN_TRANSACTION
       answer(done)
     },
+    queryAll: () => {},
     execute: (_, done) => answer(done),
     end: (done) => done(undefined),
     destroy: () => {},

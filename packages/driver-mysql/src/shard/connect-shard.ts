@@ -98,8 +98,9 @@ export function connectShard(
     },
   })
   const killer = createKiller({ address, connectTimeoutMs, health: breaker })
+  const packets = { isRefused: false }
   const open = () =>
-    openConnection({ address, session, connectTimeoutMs, health: breaker, killer, statements })
+    openConnection({ address, session, connectTimeoutMs, health: breaker, killer, statements, packets })
   let opened = 0
   const poolOf = (size: number): Pool =>
     createPool({

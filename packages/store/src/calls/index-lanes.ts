@@ -9,7 +9,7 @@ import type {
   Lane,
   VersionedRow,
 } from '@looseleaf/core/internal'
-import { ENOUGH_ROWS, MAX_READ_BYTES, MAX_READ_ROWS } from './lane-limits.ts'
+import { ENOUGH_ROWS, MAX_READ_BYTES, MAX_READ_ROWS, ROW_BYTES } from './lane-limits.ts'
 import { createLocalShare, type LocalShare } from './local-share.ts'
 import type { FoundAnswer, MakeLane, OwnerCheck } from './shard-lanes.ts'
 
@@ -45,8 +45,7 @@ const MANY_SCANS = 32
 const SMALL_SCAN_ROWS = 8
 /** Rows per statement of scans, so that a scan does not wait long for the others; a fifth for covering indexes. One longer scan goes alone. */
 const MAX_SCAN_ROWS = 5_000
-/** Estimated bytes of an index row, and of its included properties. */
-const ROW_BYTES = 200
+/** Estimated bytes of the included properties of an index row. */
 const INCLUDED_BYTES = 800
 /** Rows that a scan counts towards `ENOUGH_ROWS` at most, because it may find fewer than its limit. */
 const SURE_ROWS = 16

@@ -2,6 +2,7 @@ import { LooseleafError, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { upsertsRows } from '@looseleaf-tooling/kit/row-writes'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
@@ -58,8 +59,8 @@ describe('writes of more index rows than the queue of a lane holds', () => {
 
   it('writes of more rows than a queue holds all fail and write nothing if the shard of the rows is down', async () => {
     await open()
-    plan = ({ operation }) =>
-      operation === 'upsert'
+    plan = (call) =>
+      upsertsRows(call)
         ? {
             before() {
               throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
@@ -75,7 +76,7 @@ describe('writes of more index rows than the queue of a lane holds', () => {
   it('writes that wait for room in a queue end when their signal aborts', async () => {
     await open()
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
-    plan = ({ operation }) => (operation === 'upsert' ? { before: () => held } : undefined)
+    plan = (call) => (upsertsRows(call) ? { before: () => held } : undefined)
     const controller = new AbortController()
     const results = putAll(controller.signal)
     await new Promise((resolve) => setImmediate(resolve))

@@ -9,11 +9,12 @@ import {
   type IndexTableSpec,
   type Lane,
   type LaneOptions,
+  type LocalRows,
 } from '@looseleaf/core/internal'
 import type { Commit } from '@looseleaf/protocol/internal'
 import type { Observing } from '../observing/observing.ts'
 import { createIndexLanes, type IndexLanes } from './index-lanes.ts'
-import { ENOUGH_ROWS, MAX_READ_BYTES, MAX_READ_ROWS } from './lane-limits.ts'
+import { ENOUGH_ROWS, MAX_READ_BYTES, MAX_READ_ROWS, ROW_BYTES } from './lane-limits.ts'
 
 /** The lanes of one shard: one per table and kind of statement. */
 export interface ShardLanes {
@@ -124,10 +125,10 @@ export function createShardLanes(
   const entityWrite = {
     maxBytes: MAX_BYTES,
     keyOf: (row: { id: Uint8Array }) => idKey(row.id),
-    // A statement with deferred rows needs a transaction. The others go without one.
-    groupOf: (row: { epoch: number; deferred?: readonly string[] | undefined }) =>
-      (row.deferred?.length ?? 0) === 0 ? row.epoch : `deferred ${row.epoch}`,
-    bytesOf: (row: { body: Uint8Array | null }) => row.body?.length ?? 0,
+    // Local and pending rows need a transaction. The others go without one.
+    groupOf: ({ epoch, deferred, local }: Commit) =>
+      local === undefined && (deferred?.length ?? 0) === 0 ? epoch : `transaction ${epoch}`,
+    bytesOf: ({ body, local }: Commit) => (body?.length ?? 0) + (local === undefined ? 0 : localBytes(local)),
   }
 
   const lane: MakeLane = (table, kind, options) => {
@@ -236,6 +237,15 @@ export function createShardLanes(
 async function gather(): Promise<void> {
   for (let turn = 0; turn < GATHER_TURNS; turn++)
     await new Promise<void>((resolve) => platformTime.setImmediate(resolve))
+}
+
+/** Estimates the bytes of local rows, which count like those of bodies. */
+function localBytes({ claims = [], upsert = [], remove = [] }: LocalRows): number {
+  let bytes = 0
+  for (const { rows } of [...claims, ...upsert, ...remove]) bytes += rows.length * ROW_BYTES
+  for (const { spec, rows } of upsert)
+    if (spec.covering) for (const { included } of rows) bytes += included?.length ?? 0
+  return bytes
 }
 
 function epochOf(rows: readonly { readonly epoch: number }[]): number {

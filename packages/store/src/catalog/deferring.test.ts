@@ -3,6 +3,7 @@ import type { ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { type FaultPlan, faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { upsertsRows } from '@looseleaf-tooling/kit/row-writes'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import type { DataStoreOptions } from '../types.ts'
@@ -33,8 +34,8 @@ async function open(
   return DataStore.open({ shards: keepOpen(driver), indexes: [byName], time, ...options })
 }
 
-const refuseUpserts: FaultPlan = ({ operation }) =>
-  operation === 'upsert'
+const refuseUpserts: FaultPlan = (call) =>
+  upsertsRows(call)
     ? {
         before() {
           throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')

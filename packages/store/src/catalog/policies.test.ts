@@ -3,6 +3,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { upsertsRows } from '@looseleaf-tooling/kit/row-writes'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import type { DataStoreOptions } from '../types.ts'
@@ -27,7 +28,7 @@ function open(
   plan: FaultPlan = () => undefined,
 ): Promise<DataStore> {
   const driver = faultyDriver(memory, (call) =>
-    isDown && call.operation === 'upsert'
+    isDown && upsertsRows(call)
       ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away, on purpose.')) }
       : plan(call),
   )

@@ -3,6 +3,7 @@ import {
   LooseleafError,
   type DriverFactory,
   type ErrorCode,
+  type Router,
   type Shard,
 } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
@@ -15,6 +16,7 @@ import {
   unknownOutcome,
   withoutPauses,
 } from '@looseleaf/testkit'
+import { farRouter, localRouter } from '@looseleaf-tooling/kit/far-router'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import { unchanged } from '../unchanged.ts'
@@ -28,7 +30,9 @@ const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean }
 const opened: DataStore[] = []
 
 /** Opens a store whose driver works until a plan of faults is set. */
-async function openFaulty(): Promise<{ store: DataStore; plan(plan: FaultPlan): void; calls: string[] }> {
+async function openFaulty(
+  router: Router = farRouter(),
+): Promise<{ store: DataStore; plan(plan: FaultPlan): void; calls: string[] }> {
   let plan: FaultPlan = () => undefined
   const calls: string[] = []
   const memory = memoryShards(2)
@@ -41,7 +45,8 @@ async function openFaulty(): Promise<{ store: DataStore; plan(plan: FaultPlan): 
         return plan(call)
       }),
   }
-  const store = await DataStore.open({ shards, indexes: [byName], migrate: true, time: withoutPauses })
+  const options = { shards, indexes: [byName], migrate: true, time: withoutPauses, router }
+  const store = await DataStore.open(options)
   opened.push(store)
   calls.length = 0
   return { store, calls, plan: (next) => void (plan = next) }
@@ -81,7 +86,7 @@ afterEach(async () => {
 })
 
 describe('the order of a write', () => {
-  it('a write upserts gained rows, commits the entity, then deletes lost rows', async () => {
+  it('a write upserts gained far rows, commits the entity, then deletes lost rows', async () => {
     const { store, calls } = await openFaulty()
     const { id } = await store.put({ name: 'one' })
     expect(calls).toEqual(['index_by_name upsert', 'entities insert'])
@@ -100,6 +105,53 @@ describe('the order of a write', () => {
     await store.settled()
     expect(calls).toEqual(['entities read', 'entities replace'])
   })
+})
+
+describe('a write of local rows', () => {
+  it('a write of local rows is one call, and deletes the rows of an entity that leaves the index', async () => {
+    const { store, calls } = await openFaulty(localRouter())
+    const { id } = await store.put({ name: 'one' })
+    expect(calls).toEqual(['entities insert'])
+    expect(await find(store, 'one')).toEqual([id])
+    calls.length = 0
+    await store.put({}, { id })
+    await store.settled()
+    expect(calls).toEqual(['entities read', 'entities replace'])
+    expect(await store.count(byName, { name: 'one' }, { exact: false })).toBe(0)
+  })
+
+  it('a local row that the entity exchanges for another is deleted later, as a far row is', async () => {
+    const { store, calls } = await openFaulty(localRouter())
+    const { id } = await store.put({ name: 'one' })
+    calls.length = 0
+    await store.put({ name: 'two' }, { id })
+    expect(await store.count(byName, { name: 'one' }, { exact: false })).toBe(1)
+    calls.length = 0
+    await store.settled()
+    expect(calls).toEqual(['catalog load', 'index_by_name remove'])
+    expect(await find(store, 'two')).toEqual([id])
+  })
+
+  it.each(['before', 'after'] as const)(
+    'a process that crashes %s the commit of local rows leaves neither a missing row nor an extra one',
+    async (when) => {
+      const memory = await memoryShards(2).connect()
+      const shared = keepOpen(memory)
+      const options = { indexes: [byName], time: withoutPauses, router: localRouter() }
+      const survivor = await DataStore.open({ ...options, shards: shared, migrate: true })
+      const { id } = await survivor.put({ name: 'one' })
+      const dying = faultyDriver(memory, once('replace', { crash: when }))
+      const shards = { shardCount: 2, connect: async () => dying }
+      const victim = await DataStore.open({ ...options, shards })
+      void victim.put({ name: 'two' }, { id })
+      await dying.crashed
+      const name = when === 'before' ? 'one' : 'two'
+      expect(await find(survivor, name)).toEqual([id])
+      expect(await survivor.count(byName, { name: 'two' }, { exact: false })).toBe(when === 'before' ? 0 : 1)
+      await survivor.close()
+      await memory.close()
+    },
+  )
 })
 
 describe('a getter of a bag', () => {
@@ -314,12 +366,14 @@ describe('a process that crashes', () => {
       indexes: [byName],
       migrate: true,
       time: withoutPauses,
+      router: farRouter(),
     })
     const { id } = await survivor.put({ name: 'one' })
     const dying = faultyDriver(memory, once(operation, { crash: when }))
     const victim = await DataStore.open({
       shards: { shardCount: 2, connect: async () => dying },
       time: withoutPauses,
+      router: farRouter(),
     })
     void victim.put({ name: 'two' }, { id })
     await dying.crashed

@@ -1,11 +1,18 @@
 import { isLooseleafError, type LooseleafError, type CallOptions } from '@looseleaf/core'
 import { elapsedBy, isUndecodable, isUndone, isVersion } from '@looseleaf/core/internal'
-import { isPending, isWritable, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
+import {
+  isPending,
+  isWritable,
+  type EngineContext,
+  type PlacedCatalog,
+  type Placement,
+} from '@looseleaf/index-engine/internal'
 import {
   catchUp,
   commit,
   createBucketWait,
   movedOrUndone,
+  type Commit,
   type CommitOutcome,
   type EntityWrites,
   type PlacedKey,
@@ -27,7 +34,8 @@ import type { Observing } from '../observing/observing.ts'
 import { MAX_TRIES, pauseAfter } from './back-off.ts'
 import type { CurrentEntity, Decide } from './decisions.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
-import { diffAll, keysOf, type RowChange } from './row-change.ts'
+import { deferredTables, mayBeOfLocalRows } from './row-failures.ts'
+import { diffAll, keysOf, splitChange, type RowChange, type SplitChange } from './row-change.ts'
 import type { RowRemovals } from './row-removals.ts'
 import type { LanesOf, ShardLanes } from '../calls/shard-lanes.ts'
 import { superfluousRows } from './superseded-attempts.ts'
@@ -88,6 +96,11 @@ export function createEntityWriter(
       if (!isUndecodable(error) || !isVersion(version)) throw error
       return { version, bag: undefined, damaged: error, body }
     }
+  }
+
+  /** Returns true if a commit deletes the local rows that it has lost, where no query can need them. */
+  function removesLocal({ policies }: PlacedCatalog): boolean {
+    return policy.writeOrder !== 'entity-first' && policies.deleteDelayMs === 0
   }
 
   /** Returns true if this version is durable. A version that can be read may not be on disk yet. */
@@ -199,6 +212,8 @@ export function createEntityWriter(
     let attempts = 0
     let tries = 0
     let wait: WaitForBucket | undefined
+    /** True once local rows have failed an attempt, so that the next ones send them by statements of their own. */
+    let staysFar = false
     while (tries < MAX_TRIES) {
       const isLate = (attempts > 0 || wait !== undefined) && now() >= endsAt
       // All shards of the attempt come from this catalog, whose epoch the commit carries.
@@ -233,8 +248,12 @@ export function createEntityWriter(
       }
 
       const body = bag === null ? null : context.codec.encode(bag)
-      const rows = diffAll(catalog, context.codec, id, oldKeys, found.body, bag)
+      const change = diffAll(catalog, context.codec, id, oldKeys, found.body, bag)
       const version = context.clock.next(found.version)
+      const split: SplitChange = staysFar
+        ? { rows: change, local: undefined, localClaims: NONE }
+        : splitChange(change, placement, { id, version }, shard, removesLocal(catalog))
+      const { rows, local, localClaims } = split
       // The commit carries this shard's epoch, so its catalog decides. The catalogs of other shards may be one change behind.
       const defers = catalog.shards[shard]?.onIndexFailure === 'defer'
       const isNewId = isFresh && isFirst
@@ -249,17 +268,27 @@ export function createEntityWriter(
         const deferred = failures.length === 0 ? NONE : deferredTables(failures, defers)
         if (deferred.length > 0) happened({ kind: 'deferred', tables: deferred, shard: lane.shard })
         sent = { found, body, bag, rows, catalog, shard, indexed: deferred.length === 0 }
-        const row = { id, version, body, base: found.version, epoch, deferred }
-        outcome = await commit(row, writesOf(lane, signal), (error) => (obstacle = error))
+        const row = { id, version, body, base: found.version, epoch, deferred, local }
+        const send = (next: Commit): Promise<CommitOutcome> =>
+          commit(next, writesOf(lane, signal), (error) => (obstacle = error))
+        const sending = send(row)
+        outcome = await (localClaims.length === 0
+          ? sending
+          : unlessTaken(sending, async () => {
+              await claim(placement, localClaims, id, version, isNewId, signal)
+              return send({ ...row, local: { ...local, claims: undefined } })
+            }))
       } catch (error) {
-        if (!isUndone(error)) throw error
-        // The database undid the whole statement, so this attempt will never be committed.
+        const failsLocally = sent !== undefined && local !== undefined && mayBeOfLocalRows(error, defers)
+        if (!failsLocally && !isUndone(error)) throw error
+        // Nothing was written, so this attempt will never be committed.
         outcome = 'undone'
         obstacle = error
+        staysFar ||= failsLocally
       }
       if (outcome === 'won') return committed(version, sent as Attempt)
       happened({ kind: 'attempt', outcome, shard: lane.shard })
-      supersededRows.push(...rows.gained)
+      supersededRows.push(...change.gained)
       if (outcome === 'stale') {
         await catchUp(context, shard, { signal })
         if (context.catalog.latest().epochs[shard] !== epoch) continue
@@ -287,15 +316,18 @@ export function createEntityWriter(
   }
 }
 
-/** Returns the tables of the rows that the cleaner will write. Throws the first failure that must not be deferred. */
-function deferredTables(failures: readonly RowFailure[], defers: boolean): readonly string[] {
-  for (const { error } of failures) if (!defers || !mayDefer(error)) throw error
-  return [...new Set(failures.map(({ table }) => table))]
-}
-
-/** Returns true if the shard of the index row fails for a while, so that the row may be written later. */
-function mayDefer(error: unknown): boolean {
-  return isLooseleafError(error) && error.retryable
+/** Returns the outcome of a commit with local claims. If another entity has one of them, nothing was written, and `otherwise` is called. */
+async function unlessTaken(
+  sending: Promise<CommitOutcome>,
+  otherwise: () => Promise<CommitOutcome>,
+): Promise<CommitOutcome> {
+  try {
+    return await sending
+  } catch (error) {
+    // The claim may be left over, so `otherwise` looks at its holder.
+    if (isLooseleafError(error, 'DUPLICATE_KEY')) return otherwise()
+    throw error
+  }
 }
 
 /** Returns the writes of one entity through the lanes of its shard. */

@@ -1,7 +1,13 @@
 import { formatId, LooseleafError, type Bag, type Codec } from '@looseleaf/core'
-import type { CatalogEntry, Key } from '@looseleaf/core/internal'
-import { deriveEntryRows, diffRows, includedBytes, type Catalog } from '@looseleaf/index-engine/internal'
-import type { PlacedKey } from '@looseleaf/protocol/internal'
+import type { CatalogEntry, Key, LocalRows } from '@looseleaf/core/internal'
+import {
+  deriveEntryRows,
+  diffRows,
+  includedBytes,
+  type Catalog,
+  type Placement,
+} from '@looseleaf/index-engine/internal'
+import { localRows, splitRows, type PlacedKey } from '@looseleaf/protocol/internal'
 
 const NONE: readonly never[] = []
 
@@ -57,6 +63,39 @@ export function diffAll(
     for (const key of diff.lost) mayReturn.push({ entry, key, included: held })
   }
   return { claimed, gained, deletedNow, deletedLater, mayReturn }
+}
+
+/** A change of index rows, split by the way in which they are written. */
+export interface SplitChange {
+  /** The rows that are written by statements of their own. */
+  readonly rows: RowChange
+  /** The rows that are written in the transaction of the entity; undefined if there are none. */
+  readonly local: LocalRows | undefined
+  /** The claims among them. */
+  readonly localClaims: readonly PlacedKey[]
+}
+
+/**
+ * Splits a change by the catalog of the attempt; `shard` is that of the entity. With `removesLocal` the local rows and claims that may be
+ * deleted at once are deleted in the transaction.
+ */
+export function splitChange(
+  rows: RowChange,
+  placement: Placement,
+  entity: { readonly id: Uint8Array; readonly version: number },
+  shard: number,
+  removesLocal: boolean,
+): SplitChange {
+  const split = (some: readonly PlacedKey[]) => splitRows(placement, some, entity.id, shard)
+  const [claimed, gained] = [split(rows.claimed), split(rows.gained)]
+  const deleted = removesLocal ? split(rows.deletedNow) : { local: NONE, far: rows.deletedNow }
+  const local = localRows(claimed.local, gained.local, deleted.local, entity)
+  if (local === undefined) return { rows, local, localClaims: NONE }
+  return {
+    rows: { ...rows, claimed: claimed.far, gained: gained.far, deletedNow: deleted.far },
+    local,
+    localClaims: claimed.local,
+  }
 }
 
 function refuseMisfits(

@@ -2,11 +2,14 @@ import { LooseleafError, type Driver, type EntityId, type Time } from '@looselea
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { type FaultPlan, faultyDriver, keepOpen, unknownOutcome } from '@looseleaf/testkit'
+import { farRouter } from '@looseleaf-tooling/kit/far-router'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 const unique = defineIndex('unique_name', { properties: { name: 'string' }, shardOn: 'name', unique: true })
+
+const router = farRouter()
 
 let memory: Driver
 /** Another store on the same shards, without faults. */
@@ -22,12 +25,17 @@ const time: Time = { now: () => now, sleep: async () => {} }
 function open(
   options: { writeTimeoutMs?: number; onWarning?: (message: string) => void } = {},
 ): Promise<DataStore> {
-  return DataStore.open({ shards: keepOpen(faultyDriver(memory, (call) => plan(call))), time, ...options })
+  return DataStore.open({
+    shards: keepOpen(faultyDriver(memory, (call) => plan(call))),
+    time,
+    router,
+    ...options,
+  })
 }
 
 beforeEach(async () => {
   memory = await memoryShards(2).connect()
-  rival = await DataStore.open({ shards: keepOpen(memory), indexes: [byName, unique], migrate: true })
+  rival = await DataStore.open({ shards: keepOpen(memory), indexes: [byName, unique], migrate: true, router })
   id = (await rival.put({ name: 'first' })).id
   plan = () => undefined
   now = Date.now()

@@ -2,6 +2,7 @@ import { LooseleafError, parseId, type DriverFactory, type Shard } from '@loosel
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, type IndexDefinition } from '@looseleaf/index-engine'
 import { faultyDriver, keepOpen, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
+import { farRouter } from '@looseleaf-tooling/kit/far-router'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
@@ -32,7 +33,13 @@ async function open(plan: FaultPlan = () => undefined, shared = memoryShards(3))
     connect: async () => faultyDriver(await shared.connect(), (call) => plan(call)),
   }
   const indexes = [byMail, bySeat, byPhone]
-  const store = await DataStore.open({ shards, indexes, migrate: true, queryTimeMs: 50 })
+  const store = await DataStore.open({
+    shards,
+    indexes,
+    migrate: true,
+    queryTimeMs: 50,
+    router: farRouter(3),
+  })
   opened.push(store)
   return store
 }

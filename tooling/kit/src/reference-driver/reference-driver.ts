@@ -11,6 +11,7 @@ import { createReferenceCatalog } from './reference-catalog.ts'
 import { createReferenceCodecEntries, type ReferenceCodecEntries } from './reference-codec-entries.ts'
 import { createReferenceEntities, type ReferenceEntities, type ReferenceRow } from './reference-entities.ts'
 import { createReferenceIndex, type ReferenceIndex } from './reference-index.ts'
+import { createReferenceLocalRows } from './reference-local-rows.ts'
 import { createReferencePending, type ReferencePending } from './reference-pending.ts'
 import { createReferenceTasks, type ReferenceTasks } from './reference-tasks.ts'
 
@@ -72,7 +73,6 @@ export function createReferenceShard(name: string, now: () => number): Reference
   }
   const pending = createReferencePending(checkEpoch)
   const tasks = createReferenceTasks(now)
-  const entities = createReferenceEntities(name, now, epochOfShard, checkEpoch, pending.addDeferred)
   const indexes = new Map<string, ReferenceIndex>()
 
   function index(spec: IndexTableSpec): ReferenceIndex {
@@ -83,6 +83,16 @@ export function createReferenceShard(name: string, now: () => number): Reference
     }
     return table
   }
+
+  const localRows = createReferenceLocalRows(name, index)
+  const entities = createReferenceEntities(
+    name,
+    now,
+    epochOfShard,
+    checkEpoch,
+    pending.addDeferred,
+    localRows,
+  )
 
   return {
     name,

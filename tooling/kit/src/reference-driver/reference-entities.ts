@@ -12,6 +12,7 @@ import {
   type PurgeBounds,
   type UpdatedPlace,
 } from '@looseleaf/core/internal'
+import type { ReferenceLocalRows } from './reference-local-rows.ts'
 
 /** A stored row. */
 export interface ReferenceRow extends EntityRow {
@@ -40,6 +41,7 @@ export function createReferenceEntities(
   epochOfShard: () => number | undefined,
   checkEpoch: (epoch: number) => void,
   addPending: (row: PendingRow) => void,
+  localRows: ReferenceLocalRows,
 ): ReferenceEntities {
   let rows: ReferenceRow[] = []
   let byId = new Map<string, ReferenceRow>()
@@ -117,16 +119,23 @@ export function createReferenceEntities(
       if (inserts.some((row) => byId.has(keyOf(row.id)))) {
         throw new LooseleafError('ALREADY_EXISTS', `${shard} has an entity of this id.`, { shard })
       }
+      localRows.check(inserts)
+      localRows.write(inserts)
       for (const row of inserts) write(row, ++lastAddedId)
+      localRows.remove(inserts)
     },
     async replace(replaces, { epoch }) {
       checkEpoch(epoch)
-      return replaces.map(({ base, ...row }) => {
+      localRows.check(replaces)
+      localRows.write(replaces)
+      const won = replaces.map(({ base, ...row }) => {
         const current = byId.get(keyOf(row.id))
         if (current?.version !== base) return false
         write(row, current.addedId)
         return true
       })
+      localRows.remove(replaces.filter((_, i) => won[i]))
+      return won
     },
     async repairVersion(id, version) {
       const current = byId.get(keyOf(id))

@@ -19,6 +19,8 @@ export interface ReferenceIndex extends IndexTable {
   readonly rows: readonly IndexRow[]
   /** Claims of the table, if the spec is `unique`. */
   readonly claims: ClaimTable
+  /** Returns the claim of a key; undefined if it is free. */
+  claimOf(key: Key): IndexRow | undefined
   /** Returns the current stamp of a row; undefined if there is no row. */
   versionOf(key: Key, entityId: Uint8Array): number | undefined
   /** Returns every row of these entities. */
@@ -109,6 +111,7 @@ export function createReferenceIndex(
         rows.splice(at, before === undefined ? 0 : 1, claim)
       },
     }),
+    claimOf: (key) => claimAt(key).claim,
     get rows() {
       return rows
     },

@@ -11,6 +11,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeServes } from '@looseleaf/index-engine/internal'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { upsertsRows } from '@looseleaf-tooling/kit/row-writes'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../../data-store.ts'
@@ -526,7 +527,7 @@ it('a query that reads a primary instead of a replica asks it for pending rows',
       throw new LooseleafError('SHARD_UNAVAILABLE', 'gone', { shard: 'a primary' })
     },
   }
-  faults = ({ operation }) => (operation === 'upsert' ? outage : undefined)
+  faults = (call) => (upsertsRows(call) ? outage : undefined)
   await store.put({ author: 'ann', posted: 1 })
   expect((await store.query(byAuthor, { author: 'ann' }, replica)).cost.complete).toBe(false)
   faults = ({ table, operation }) =>

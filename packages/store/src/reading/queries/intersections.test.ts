@@ -3,6 +3,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, type IndexProperties } from '@looseleaf/index-engine'
 import type { IndexConditions } from '@looseleaf/index-engine/internal'
 import { faultyDriver, keepOpen, withoutPauses, type FaultPlan } from '@looseleaf/testkit'
+import { upsertsRows } from '@looseleaf-tooling/kit/row-writes'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../../data-store.ts'
 import type { DataStoreOptions } from '../../types.ts'
@@ -111,8 +112,8 @@ describe('an intersection', () => {
 
   it('an intersection is incomplete while rows of one of its indexes are pending', async () => {
     await open({ migrate: true })
-    const writer = await open({ onIndexFailure: 'defer', time: withoutPauses }, ({ operation, table }) =>
-      operation === 'upsert' && table === 'index_by_user'
+    const writer = await open({ onIndexFailure: 'defer', time: withoutPauses }, (call) =>
+      upsertsRows(call, 'index_by_user')
         ? {
             before() {
               throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')

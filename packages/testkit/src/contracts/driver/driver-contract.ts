@@ -12,6 +12,7 @@ import { indexScanContract } from './index-scans.ts'
 import { joinedScanContract } from './joined-scans.ts'
 import { floorContract } from './floor.ts'
 import { indexContract } from './index-rows.ts'
+import { localRowContract } from './local-rows.ts'
 import { pendingContract } from './pending.ts'
 import { purgeContract } from './purge.ts'
 import { shardContract } from './shard.ts'
@@ -45,6 +46,7 @@ export function driverContract(
     describe('scans with entities', () => joinedScanContract(runner, make, options))
     describe('covering tables', () => coveringContract(runner, make))
     describe('claims', () => claimContract(runner, make))
+    describe('local rows', () => localRowContract(runner, make, options))
     describe('pending rows', () => pendingContract(runner, make))
     describe('snapshots', () => snapshotContract(runner, make, options))
     describe('tasks', () => taskContract(runner, make))

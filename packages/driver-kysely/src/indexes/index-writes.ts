@@ -1,0 +1,109 @@
+import { crc32 } from 'node:zlib'
+import {
+  directionsOf,
+  type EntityInsert,
+  type IndexRow,
+  type IndexTableSpec,
+  type Key,
+} from '@looseleaf/core/internal'
+import { claimStatements } from '../claims/claim-statements.ts'
+import type { Flavor } from '../database/flavor.ts'
+import type { BoundStatement, FaultCodes, Session } from '../database/session.ts'
+import { MAX_WRITE_ROWS } from '../database/sql-parts.ts'
+import { indexCalls, indexFaults } from './index-calls.ts'
+import { indexStatements, NO_BODY } from './index-statements.ts'
+import { claimsByKey, sortedByKey } from './key-order.ts'
+
+/** A row to delete if a write of its entity was done. */
+export interface LostRow extends Pick<EntityInsert, 'version' | 'body'> {
+  readonly key: Key
+  readonly entityId: Uint8Array
+}
+
+/** Returns the writes of one index table, or table of claims, in statements of up to `MAX_WRITE_ROWS` rows in the order of their keys. */
+export interface IndexWrites {
+  upserts(rows: readonly IndexRow[]): readonly BoundStatement[]
+  /** Takes claims. A claim of another entity fails the statement as `DUPLICATE_KEY`. */
+  takes(rows: readonly IndexRow[]): readonly BoundStatement[]
+  /** Deletes rows whose stamp is below the version, if the entity has this version and this body. */
+  removals(rows: readonly LostRow[]): readonly BoundStatement[]
+}
+
+/** Each row has a sub-select of its own, so statements of many rows take servers long to plan. */
+const MAX_REMOVALS = 100
+
+export function indexWrites(
+  {
+    session,
+    flavor,
+    entityTable,
+  }: { readonly session: Pick<Session, 'shape'>; readonly flavor: Flavor; readonly entityTable: string },
+  spec: IndexTableSpec,
+): IndexWrites {
+  const statements = indexStatements(spec, flavor, entityTable)
+  const claims = claimStatements(spec, flavor)
+  const directions = directionsOf(spec.columns)
+  const { shape } = indexCalls(session, spec)
+  const { parameters: sessionParameters } = flavor.ownSession
+  const faults = indexFaults(spec)
+  const claimFaults: FaultCodes = {
+    ...faults,
+    'fence-refused': ['DUPLICATE_KEY', `another entity has a claim in ${spec.table}; nothing was written.`],
+  }
+
+  function upsert(rows: readonly IndexRow[]): BoundStatement {
+    const query = shape(`upsert ${rows.length}`, () => statements.upsert(rows.length), {
+      keep: rows.length === 1 ? 'common' : undefined,
+    })
+    const parameters: unknown[] = []
+    for (const [i, { key, entityId, version, included = null }] of rows.entries()) {
+      parameters.push(...key, entityId)
+      if (i === 0) parameters.push(...sessionParameters)
+      parameters.push(version)
+      if (spec.covering) parameters.push(included)
+    }
+    return { query, parameters, faults }
+  }
+
+  function take(rows: readonly IndexRow[]): BoundStatement {
+    const query = shape(`take or fail ${rows.length}`, () => claims.takeOrFail(rows.length))
+    const parameters = rows.flatMap<unknown>(({ key, entityId, version }, i) => [
+      ...key,
+      entityId,
+      ...(i === 0 ? sessionParameters : []),
+      version,
+    ])
+    return { query, parameters, faults: claimFaults }
+  }
+
+  function remove(rows: readonly LostRow[]): BoundStatement {
+    const query = shape(`remove of winners ${rows.length}`, () => statements.removeOfWinners(rows.length))
+    const parameters = rows.flatMap<unknown>(({ key, entityId, version, body }) => [
+      ...key,
+      entityId,
+      version,
+      entityId,
+      version,
+      body === null ? NO_BODY : crc32(body),
+    ])
+    return { query, parameters, faults }
+  }
+
+  return {
+    upserts: (rows) => inChunks(sortedByKey(rows, directions), upsert),
+    takes: (rows) => inChunks(claimsByKey(rows, directions), take),
+    removals: (rows) => inChunks(sortedByKey(rows, directions), remove, MAX_REMOVALS),
+  }
+}
+
+function inChunks<Row>(
+  rows: readonly Row[],
+  statementOf: (rows: readonly Row[]) => BoundStatement,
+  length = MAX_WRITE_ROWS,
+): readonly BoundStatement[] {
+  if (rows.length <= length) return rows.length === 0 ? [] : [statementOf(rows)]
+  const statements: BoundStatement[] = []
+  for (let start = 0; start < rows.length; start += length)
+    statements.push(statementOf(rows.slice(start, start + length)))
+  return statements
+}

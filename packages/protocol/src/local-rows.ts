@@ -1,0 +1,68 @@
+import type { EntityInsert, IndexRow, Key, LocalRows, RowsOfTable } from '@looseleaf/core/internal'
+import { shardsOfRow, tableSpec, type Placement } from '@looseleaf/index-engine/internal'
+import type { PlacedKey } from './index-rows.ts'
+
+/** Rows of an attempt, by the place where they are written. */
+export interface SplitRows {
+  /** Written on the entity's shard, and only there, so that they may share its transaction. */
+  readonly local: readonly PlacedKey[]
+  readonly far: readonly PlacedKey[]
+}
+
+const NONE: readonly never[] = []
+
+/**
+ * Splits rows of an entity by the catalog of the attempt. While a move of a row's bucket is announced, the row is written on two shards, so
+ * it is far.
+ *
+ * The commit carries the epoch of the entity's shard, and every announcement changes the epochs of all shards. So a local row is committed
+ * only while it is local.
+ */
+export function splitRows(
+  placement: Placement,
+  rows: readonly PlacedKey[],
+  entityId: Uint8Array,
+  shard: number,
+): SplitRows {
+  if (rows.length === 0) return { local: NONE, far: NONE }
+  const local: PlacedKey[] = []
+  const far: PlacedKey[] = []
+  for (const row of rows) {
+    const shards = shardsOfRow(row.entry, placement, row.key, entityId)
+    const isLocal = shards.length === 1 && shards[0] === shard
+    if (isLocal) local.push(row)
+    else far.push(row)
+  }
+  return { local, far }
+}
+
+/** Returns the local rows of an attempt in the form of the port; undefined if there are none. */
+export function localRows(
+  claimed: readonly PlacedKey[],
+  gained: readonly PlacedKey[],
+  lost: readonly PlacedKey[],
+  { id, version }: Pick<EntityInsert, 'id' | 'version'>,
+): LocalRows | undefined {
+  if (claimed.length === 0 && gained.length === 0 && lost.length === 0) return undefined
+  const rowOf = ({ key, included }: PlacedKey): IndexRow => ({ key, entityId: id, version, included })
+  return {
+    claims: byTable(claimed, rowOf),
+    upsert: byTable(gained, rowOf),
+    remove: byTable(lost, ({ key }): { readonly key: Key } => ({ key })),
+  }
+}
+
+function byTable<Row>(
+  rows: readonly PlacedKey[],
+  rowOf: (row: PlacedKey) => Row,
+): readonly RowsOfTable<Row>[] | undefined {
+  if (rows.length === 0) return undefined
+  const groups = new Map<string, { readonly spec: RowsOfTable<Row>['spec']; readonly rows: Row[] }>()
+  for (const row of rows) {
+    const { table } = row.entry
+    let group = groups.get(table)
+    if (group === undefined) groups.set(table, (group = { spec: tableSpec(row.entry), rows: [] }))
+    group.rows.push(rowOf(row))
+  }
+  return [...groups.values()]
+}
