@@ -64,7 +64,7 @@ export interface QueryCost {
   readonly indexReads: number
   /** Index rows that the scans returned. */
   readonly rowsRead: number
-  /** Reads of entities, each of many at once. */
+  /** Reads of entities by id, each of many at once. 0 if all entities came with their index rows. */
   readonly entityReads: number
   /** Index rows that were checked against their entity. */
   readonly rowsExamined: number

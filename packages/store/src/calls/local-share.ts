@@ -1,8 +1,8 @@
 import type { IndexRow } from '@looseleaf/core/internal'
 
 /**
- * Share of the rows of one index table on one shard that lead to entities of the same shard, as far as this process has seen. Where it is
- * large, a page reads its rows and their entities in one statement.
+ * Share of the rows of one index table on one shard that lead to entities of the same shard, as far as this process has seen. If the share
+ * is large, a page reads its rows and their entities in one statement.
  */
 export interface LocalShare {
   /** True if rows should be read with the versions of their entities. */
