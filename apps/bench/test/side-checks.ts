@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Server } from '../src/servers/server.ts'
 import type { Side, SideDefinition, StoredEntry } from '../src/sides/side.ts'
 import { openDataSet, type DataSet } from '../src/workload/data-set.ts'
-import { lane, type Entry } from '../src/workload/entry.ts'
+import { stripe, type Entry } from '../src/workload/entry.ts'
 import { entryId, userId, type Ref } from '../src/workload/ids.ts'
 import type { LayoutName } from '../src/workload/indexes.ts'
 
@@ -132,15 +132,15 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
       })
 
     if (has('queue'))
-      test('each due job of a lane is taken and finished by one caller, and then is due again', async () => {
+      test('each due job of a stripe is taken and finished by one caller, and then is due again', async () => {
         const [side, , entries] = await shared('queue')
-        const first = entries.filter(([, entry]) => entry['lane'] === lane(0)).length
+        const first = entries.filter(([, entry]) => entry['stripe'] === stripe(0)).length
         expect(first).toBeGreaterThan(1)
-        const finished = await Promise.all([1, 2, 3].map(() => side.takeAndFinish?.(lane(0), LIMIT)))
+        const finished = await Promise.all([1, 2, 3].map(() => side.takeAndFinish?.(stripe(0), LIMIT)))
         expect(finished.reduce<number>((sum, count) => sum + (count ?? 0), 0)).toBeGreaterThanOrEqual(first)
         await side.settled()
-        expect(await side.takeAndFinish?.(lane(0), LIMIT)).toBe(first)
-        expect(await side.takeAndFinish?.('no lane', LIMIT)).toBe(0)
+        expect(await side.takeAndFinish?.(stripe(0), LIMIT)).toBe(first)
+        expect(await side.takeAndFinish?.('no stripe', LIMIT)).toBe(0)
       })
 
     if (has('insertUnique'))

@@ -115,8 +115,8 @@ export function describeTracker(where: string, openShards: () => Promise<DriverF
       const { kinds } = await countNear(store, [Person, Project, Issue, Comment])
       for (const { entities, atPlace } of Object.values(kinds)) expect(atPlace).toBe(entities)
       // The rows of these indexes are on the shard of their entity.
-      expect(kinds['issue']?.indexes['issue_by_project']).toEqual({ rows: 45, near: 45 })
-      expect(kinds['comment']?.indexes['comment_by_issue']).toEqual({ rows: 5, near: 5 })
+      expect(kinds['issue']?.indexes['issue_by_project']).toEqual({ rows: 45, near: 45, local: 45 })
+      expect(kinds['comment']?.indexes['comment_by_issue']).toEqual({ rows: 5, near: 5, local: 5 })
       // The twelve bits after the version are the bucket.
       const [issue] = await tracker.titled(website, 'issue 1')
       expect(issue?.id.slice(15, 18)).toBe(acme.slice(15, 18))

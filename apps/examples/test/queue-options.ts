@@ -1,7 +1,7 @@
 import type { QueueOptions } from '../src/queue/queue.ts'
 
 /** The options of all processes of the test with workers that are killed. */
-export const queueOptions: QueueOptions = { lanes: 4, leaseMs: 1_000, maxAttempts: 4, backOffMs: 50 }
+export const queueOptions: QueueOptions = { stripes: 4, leaseMs: 1_000, maxAttempts: 4, backOffMs: 50 }
 
 /** A line of a worker's log. */
 export interface Line {

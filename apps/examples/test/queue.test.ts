@@ -8,7 +8,7 @@ let now: number
 let store: DataStore
 let queue: Queue
 const options: QueueOptions = {
-  lanes: 4,
+  stripes: 4,
   leaseMs: 10_000,
   maxAttempts: 3,
   backOffMs: 1_000,
@@ -23,8 +23,10 @@ beforeEach(async () => {
 afterEach(() => store.close())
 
 async function takeAll(): Promise<JobItem[]> {
-  const lanes = await Promise.all(Array.from({ length: queue.lanes }, (_, lane) => queue.take(lane, 100)))
-  return lanes.flat()
+  const stripes = await Promise.all(
+    Array.from({ length: queue.stripes }, (_, stripe) => queue.take(stripe, 100)),
+  )
+  return stripes.flat()
 }
 
 test('several workers do each job once', async () => {
@@ -53,7 +55,7 @@ test('a job that is added again is in the queue once, until it is done', async (
 })
 
 test('a job is not taken before its delay has passed, and jobs come in the order of their due times', async () => {
-  queue = createQueue(store, 'mail', { ...options, lanes: 1 })
+  queue = createQueue(store, 'mail', { ...options, stripes: 1 })
   for (const delayMs of [300, 100, 200]) await queue.add(`${delayMs}`, `${delayMs}`, { delayMs })
   now += 99
   expect(await takeAll()).toEqual([])
@@ -122,7 +124,7 @@ test('a worker prolongs the lease of long work, and other workers leave the job 
       await vi.waitUntil(async () => (await Job.in(store).get(id))?.due?.getTime() === now + 60, {
         timeout: 60_000,
       })
-      for (let lane = 0; lane < short.lanes; lane++) expect(await short.take(lane, 10)).toEqual([])
+      for (let stripe = 0; stripe < short.stripes; stripe++) expect(await short.take(stripe, 10)).toEqual([])
     }
   }
   const worker = work(short, { handle, signal: stop.signal, idleMs: 20 })
@@ -151,14 +153,14 @@ test('the handler of a job whose lease was lost is told, and changes nothing', a
   expect(await short.deadLetters()).toMatchObject([{ id, failure: null }])
 })
 
-test('all jobs are near their index rows, and the lanes of a queue are on several shards', async () => {
+test('all jobs are near their index rows, and the stripes of a queue are on several shards', async () => {
   for (let i = 0; i < 40; i++) await queue.add(`job ${i}`, 'x')
   const { kinds } = await countNear(store, [Job])
   expect(kinds['job']).toMatchObject({
     entities: 40,
     atPlace: 40,
-    indexes: { job_by_due: { rows: 40, near: 40 } },
+    indexes: { job_by_due: { rows: 40, near: 40, local: 40 } },
   })
-  const lanes = new Set((await takeAll()).map(({ id }) => id.slice(15, 18)))
-  expect(lanes.size).toBe(4)
+  const stripes = new Set((await takeAll()).map(({ id }) => id.slice(15, 18)))
+  expect(stripes.size).toBe(4)
 })

@@ -60,7 +60,7 @@ test('kind check counts the entities at their place, and status shows these coun
     scanned: 5,
     kinds: {
       project: { near: null, entities: 1, atPlace: 0, elsewhere: 0, withoutPlace: 0, indexes: {} },
-      issue: { near: 'project', ...issue, indexes: { issue_by_project: { rows: 2, near: 1 } } },
+      issue: { near: 'project', ...issue, indexes: { issue_by_project: { rows: 2, near: 1, local: 2 } } },
       comment: { near: 'issue', ...comment, indexes: {} },
     },
   })

@@ -6,11 +6,14 @@ import {
   bucketsOf,
   deriveRows,
   placeOfNear,
+  shardsOfRow,
   type EngineContext,
+  type Placement,
   type PlaceFunctions,
 } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import type { AnyKind } from './define-kind.ts'
+import type { KindNear } from './near.ts'
 import { indexesOf } from './indexes-of.ts'
 
 export interface CountNearOptions extends CallOptions {
@@ -38,8 +41,10 @@ export interface KindPlaces {
 /** Rows that the entities of a kind should have in an index. */
 export interface IndexPlaces {
   readonly rows: number
-  /** Rows in the bucket of their entity. */
+  /** Rows in the bucket of their entity, with which they move. */
   readonly near: number
+  /** Rows that are on the shard of their entity alone, so that they are written and read together with it. Near rows are, unless their bucket moves. */
+  readonly local: number
 }
 
 export interface NearCounts {
@@ -84,8 +89,20 @@ async function count(
     const kind = kinds.find(({ shape }) => shape.isOf(bag))
     if (kind === undefined) continue
     const bytes = parseId(id)
-    if (countEntity(kind, bag, bytes, places, counted.get(kind)!) === 'elsewhere')
-      onElsewhere?.(id, kind.name)
+    const counts = counted.get(kind)!
+    counts.entities++
+    for (const index of kind.indexes)
+      countRows(
+        index,
+        bag,
+        bytes,
+        places,
+        store.context.catalog.current().placement,
+        counts.indexes[index.name]!,
+      )
+    const found = kind.near && placeOfEntity(kind.near, bag, bytes, places)
+    if (found !== undefined) counts[found]++
+    if (found === 'elsewhere') onElsewhere?.(id, kind.name)
   }
   return { scanned, kinds: Object.fromEntries(kinds.map((kind) => [kind.name, counted.get(kind)!])) }
 }
@@ -103,26 +120,19 @@ function emptyCounts({ near, indexes }: AnyKind): Counted {
     atPlace: 0,
     elsewhere: 0,
     withoutPlace: 0,
-    indexes: Object.fromEntries(indexes.map(({ name }) => [name, { rows: 0, near: 0 }])),
+    indexes: Object.fromEntries(indexes.map(({ name }) => [name, { rows: 0, near: 0, local: 0 }])),
   }
 }
 
-function countEntity(
-  { near, indexes }: AnyKind,
+function placeOfEntity(
+  near: KindNear,
   bag: Bag,
   id: Uint8Array,
   places: PlaceFunctions<number>,
-  counts: Counted,
-): keyof KindPlaces | undefined {
-  const own = places.ofId(id)
-  counts.entities++
-  for (const index of indexes) countRows(index, bag, id, places, own, counts.indexes[index.name]!)
-  if (near === undefined) return undefined
+): 'atPlace' | 'elsewhere' | 'withoutPlace' {
   const place = near.placeIfAny(bag)
-  const found =
-    place === undefined ? 'withoutPlace' : placeOfNear(place, places) === own ? 'atPlace' : 'elsewhere'
-  counts[found]++
-  return found
+  if (place === undefined) return 'withoutPlace'
+  return placeOfNear(place, places) === places.ofId(id) ? 'atPlace' : 'elsewhere'
 }
 
 function countRows(
@@ -130,11 +140,13 @@ function countRows(
   bag: Bag,
   id: Uint8Array,
   places: PlaceFunctions<number>,
-  own: number,
+  placement: Placement,
   counts: Writable<IndexPlaces>,
 ): void {
+  const [bucket, shard] = [places.ofId(id), placement.shardOfId(id)]
   for (const key of deriveRows(index, bag).keys) {
     counts.rows++
-    if (bucketOfRow(index, places, key, id) === own) counts.near++
+    if (bucketOfRow(index, places, key, id) === bucket) counts.near++
+    if (shardsOfRow(index, placement, key, id).every((each) => each === shard)) counts.local++
   }
 }

@@ -1,4 +1,4 @@
-import type { EntityId } from '@looseleaf/core'
+import { parseId, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { moduloRouter } from '@looseleaf/router'
 import { DataStore } from '@looseleaf/store'
@@ -51,7 +51,10 @@ test('entities are counted by whether they are where near says, and rows by whet
         elsewhere: 1,
         withoutPlace: 1,
         // A row of an index with `shardOn: 'id'` is always near its entity.
-        indexes: { job_by_tenant: { rows: 7, near: 6 }, job_by_due: { rows: 8, near: 8 } },
+        indexes: {
+          job_by_tenant: { rows: 7, near: 6, local: expect.any(Number) },
+          job_by_due: { rows: 8, near: 8, local: 8 },
+        },
       },
       plain: { near: undefined, entities: 2, atPlace: 0, elsewhere: 0, withoutPlace: 0, indexes: {} },
     },
@@ -83,6 +86,26 @@ test('with a router without buckets an entity is at its place on the shard of it
   expect((await countNear(store, [Job])).kinds['job']).toMatchObject({
     atPlace: 20,
     elsewhere: 0,
-    indexes: { job_by_tenant: { rows: 20, near: 20 } },
+    indexes: { job_by_tenant: { rows: 20, near: 20, local: 20 } },
+  })
+})
+
+test('rows are local on the shard of their entity, also by chance in another bucket', async () => {
+  const store = await openStore(Job)
+  const jobs = Job.in(store)
+  const { shardOfId } = store.context.catalog.current().placement
+  const shardOf = (id: EntityId): number => shardOfId(parseId(id))
+  const place = shardOf(jobs.newId({ tenant: 'acme' }))
+  const [here, there] = [place, 1 - place].map((shard) => {
+    for (;;) {
+      const id = elsewhere(store, 'acme')
+      if (shardOf(id) === shard) return id
+    }
+  })
+  for (const id of [here, there]) await jobs.insert({ tenant: 'acme', due }, { id })
+  expect((await countNear(store, [Job])).kinds['job']?.indexes['job_by_tenant']).toEqual({
+    rows: 2,
+    near: 0,
+    local: 1,
   })
 })

@@ -141,7 +141,7 @@ export function sideOf(store: DataStore, layout: LayoutName): Side {
     },
     // Not exact, because the hand-written side counts index rows without looking at entities.
     count: (user) => store.count(byUser, { user_id: user }, { exact: false }),
-    takeAndFinish: (lane, limit) => takeAndFinish(store, lane, limit),
+    takeAndFinish: (stripe, limit) => takeAndFinish(store, stripe, limit),
     settled: () => store.settled(),
     async caughtUp() {
       while (store.stats().removals.inFlight > 0) await sleep(1)
@@ -153,8 +153,8 @@ export function sideOf(store: DataStore, layout: LayoutName): Side {
 /** Milliseconds of a lease. No job of the benchmark is in work for longer. */
 const LEASE_MS = 60_000
 
-async function takeAndFinish(store: DataStore, lane: string, limit: number): Promise<number> {
-  const { items } = await store.query(byDue, { lane, due: { lte: new Date() } }, { limit })
+async function takeAndFinish(store: DataStore, stripe: string, limit: number): Promise<number> {
+  const { items } = await store.query(byDue, { stripe, due: { lte: new Date() } }, { limit })
   const finished = await Promise.all(items.map((job) => takeJob(store, job.id, metaOf(job)!.version)))
   return finished.filter(Boolean).length
 }

@@ -8,7 +8,7 @@ import type { Side } from './side.ts'
 const LEASE = 60_000_000
 
 /**
- * The queue that a team would write by hand: one table of jobs on the shard of their lane. A worker locks due jobs, skips those that others have
+ * The queue that a team would write by hand: one table of jobs on the shard of their stripe. A worker locks due jobs, skips those that others have
  * locked, gives them a lease, and commits. With READ COMMITTED no gap between jobs is locked. A deadlock is tried again.
  */
 export async function createJobTable(databases: readonly string[]): Promise<void> {
@@ -16,10 +16,10 @@ export async function createJobTable(databases: readonly string[]): Promise<void
     const connection = await createConnection({ uri })
     await connection.query(`CREATE TABLE jobs (
       id BINARY(16) NOT NULL PRIMARY KEY,
-      lane VARCHAR(40) CHARACTER SET ascii NOT NULL,
+      stripe VARCHAR(40) CHARACTER SET ascii NOT NULL,
       due BIGINT NOT NULL,
       body LONGBLOB NOT NULL,
-      KEY (lane, due)
+      KEY (stripe, due)
     )`)
     await connection.end()
   }
@@ -30,8 +30,8 @@ export function queueByHand(
   router: Router,
 ): Required<Pick<Side, 'fill' | 'takeAndFinish'>> {
   const codec = msgpackZlibCodec()
-  const shardOf = (lane: string): number => router.shardOfKey(Buffer.from(lane))
-  const poolOf = (lane: string): Pool => pools[shardOf(lane)] as Pool
+  const shardOf = (stripe: string): number => router.shardOfKey(Buffer.from(stripe))
+  const poolOf = (stripe: string): Pool => pools[shardOf(stripe)] as Pool
 
   for (const pool of pools)
     pool.pool.on('connection', (connection) => {
@@ -39,15 +39,15 @@ export function queueByHand(
     })
 
   /** Locks due jobs and moves them behind the end of their lease. Returns their ids. */
-  async function take(lane: string, limit: number): Promise<{ ids: Buffer[]; lease: number }> {
-    const connection = await poolOf(lane).getConnection()
+  async function take(stripe: string, limit: number): Promise<{ ids: Buffer[]; lease: number }> {
+    const connection = await poolOf(stripe).getConnection()
     const now = Date.now() * 1000
     const lease = now + LEASE
     try {
       await connection.beginTransaction()
       const [rows] = await connection.execute<(RowDataPacket & { id: Buffer; body: Buffer })[]>(
-        `SELECT id, body FROM jobs WHERE lane = ? AND due <= ? ORDER BY due LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
-        [lane, now],
+        `SELECT id, body FROM jobs WHERE stripe = ? AND due <= ? ORDER BY due LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
+        [stripe, now],
       )
       for (const { body } of rows) codec.decode(body)
       const ids = rows.map(({ id }) => id)
@@ -64,29 +64,29 @@ export function queueByHand(
     } finally {
       connection.release()
     }
-    return take(lane, limit)
+    return take(stripe, limit)
   }
 
   return {
     async fill(entries) {
-      const groups = byShard(entries, ([, entry]) => shardOf(entry['lane'] as string))
+      const groups = byShard(entries, ([, entry]) => shardOf(entry['stripe'] as string))
       await Promise.all(
         [...groups].map(([shard, group]) => {
           const rows = group.map(([{ id }, entry]) => [
             Buffer.from(parseId(id)),
-            entry['lane'],
+            entry['stripe'],
             micros(entry['due'] as Date),
             Buffer.from(codec.encode(entry)),
           ])
-          return (pools[shard] as Pool).query('INSERT INTO jobs (id, lane, due, body) VALUES ?', [rows])
+          return (pools[shard] as Pool).query('INSERT INTO jobs (id, stripe, due, body) VALUES ?', [rows])
         }),
       )
     },
-    async takeAndFinish(lane, limit) {
-      const { ids, lease } = await take(lane, limit)
+    async takeAndFinish(stripe, limit) {
+      const { ids, lease } = await take(stripe, limit)
       await Promise.all(
         ids.map((id) =>
-          poolOf(lane).execute('UPDATE jobs SET due = ? WHERE id = ? AND due = ?', [
+          poolOf(stripe).execute('UPDATE jobs SET due = ? WHERE id = ? AND due = ?', [
             Date.now() * 1000,
             id,
             lease,

@@ -45,10 +45,10 @@ export interface Side {
   pageOfEach?(users: readonly string[], limit: number): Promise<readonly (readonly StoredEntry[])[]>
   count?(user: string): Promise<number>
   /**
-   * Takes up to `limit` due jobs of a lane, so that no other caller has them until their lease ends, and finishes each by a write of its own,
-   * after which it is due again at the end of its lane. Returns the number of jobs that were finished; another caller may have taken the others.
+   * Takes up to `limit` due jobs of a stripe, so that no other caller has them until their lease ends, and finishes each by a write of its own,
+   * after which it is due again at the end of its stripe. Returns the number of jobs that were finished; another caller may have taken the others.
    */
-  takeAndFinish?(lane: string, limit: number): Promise<number>
+  takeAndFinish?(stripe: string, limit: number): Promise<number>
   /** Resolves once all work that continues after answers has ended, including delayed work. */
   settled(): Promise<void>
   /** Wraps several calls of a caller, or each call of a run at a rate. */

@@ -59,15 +59,15 @@ export function withTags(entry: Entry, number: number): Entry {
   }
 }
 
-/** Number of lanes of the queue. */
-export const LANES = 128
+/** Number of stripes of the queue. */
+export const STRIPES = 128
 
-export const lane = (number: number): string => `lane ${number % LANES}`
+export const stripe = (number: number): string => `stripe ${number % STRIPES}`
 
-/** Makes a job of an entry: its lane, and a time from which it is due, which has passed. */
+/** Makes a job of an entry: its stripe, and a time from which it is due, which has passed. */
 export const asJob = (entry: Entry, number: number): Entry => ({
   ...entry,
-  lane: lane(number),
+  stripe: stripe(number),
   due: entry.published,
 })
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { bucketRouter, deriveId, formatId } from 'looseleaf'
-import { lane, LANES } from './entry.ts'
+import { stripe, STRIPES } from './entry.ts'
 import type { LayoutName } from './indexes.ts'
 
 /** Names an entry in calls. The user is for sides that shard by user. */
@@ -38,20 +38,20 @@ export function makeId(number: number): string {
 /** Returns the digits of the bucket in an id of version 5 or 7. */
 const bucketIn = (id: string): string => id.slice(15, 18)
 
-let laneBuckets: readonly string[] | undefined
+let stripeBuckets: readonly string[] | undefined
 
-/** Returns the digits of the bucket of each lane. */
-function bucketsOfLanes(): readonly string[] {
+/** Returns the digits of the bucket of each stripe. */
+function bucketsOfStripes(): readonly string[] {
   const { newIdNearKey } = bucketRouter({ shards: 1 })
-  return (laneBuckets ??= Array.from({ length: LANES }, (_, number) =>
-    bucketIn(formatId(newIdNearKey!(Buffer.from(lane(number))))),
+  return (stripeBuckets ??= Array.from({ length: STRIPES }, (_, number) =>
+    bucketIn(formatId(newIdNearKey!(Buffer.from(stripe(number))))),
   ))
 }
 
-/** Returns the id of entry number `number` in a layout: that of `makeId`, but at the place of its user or lane if the layout has places. */
+/** Returns the id of entry number `number` in a layout: that of `makeId`, but at the place of its user or stripe if the layout has places. */
 export function placedId(number: number, userCount: number, layout: LayoutName): string {
   const id = makeId(number)
-  if (layout === 'queue') return withBucket(id, bucketsOfLanes()[number % LANES]!)
+  if (layout === 'queue') return withBucket(id, bucketsOfStripes()[number % STRIPES]!)
   if (layout === 'near' || layout === 'nearList') return withBucket(id, bucketIn(userId(number % userCount)))
   return id
 }

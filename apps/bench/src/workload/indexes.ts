@@ -46,10 +46,10 @@ export const byTag = defineIndex('entries_by_tag', {
 })
 /** Entries of all users by time. Rows are on the shard of their entry. */
 export const byTime = defineIndex('entries_by_time', { properties: { published: 'time' }, shardOn: 'id' })
-/** The jobs of a lane by the time from which they are due. */
+/** The jobs of a stripe by the time from which they are due. */
 export const byDue = defineIndex('jobs_by_due', {
-  properties: { lane: 'string', due: 'time' },
-  shardOn: 'lane',
+  properties: { stripe: 'string', due: 'time' },
+  shardOn: 'stripe',
 })
 const byHandle = defineIndex('entries_by_handle', {
   properties: { handle: 'string' },
@@ -108,11 +108,11 @@ export const benchIndexes = {
     claims: `claims_${byHandle.name}`,
   }),
   due: benchIndex(byDue, {
-    keysOf: (entry) => [[textKey(entry['lane'] as string), micros(entry['due'] as Date)]],
+    keysOf: (entry) => [[textKey(entry['stripe'] as string), micros(entry['due'] as Date)]],
     shardOn: 'text',
     json: {
-      columns: { lane: 'VARCHAR(40)', due: 'CHAR(24) CHARACTER SET ascii' },
-      key: ['lane', 'due'],
+      columns: { stripe: 'VARCHAR(40)', due: 'CHAR(24) CHARACTER SET ascii' },
+      key: ['stripe', 'due'],
     },
   }),
 } satisfies Record<string, BenchIndex>
@@ -147,7 +147,7 @@ export type LayoutName = (typeof layoutNames)[number]
 
 /**
  * Returns the indexes of a layout. Most scenarios use `entries`; `site` has the indexes for pages of a site, and `unique` a unique one. In
- * `near` and `nearList` entries have the place of their user, and in `queue` that of their lane, so all index rows are near. A number stands
+ * `near` and `nearList` entries have the place of their user, and in `queue` that of their stripe, so all index rows are near. A number stands
  * for that many indexes, each over one string property.
  */
 export function indexesOf(layout: LayoutName): readonly BenchIndex[] {

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit'
 import type { Side } from '../sides/side.ts'
 import { HOT, type DataSet } from './data-set.ts'
-import { lane, LANES, tag, TAGS } from './entry.ts'
+import { stripe, STRIPES, tag, TAGS } from './entry.ts'
 import type { Ref } from './ids.ts'
 import type { LayoutName } from './indexes.ts'
 
@@ -29,7 +29,7 @@ export interface Scenario {
   call(side: Side, data: DataSet, prepared: Ref[]): Promise<unknown>
 }
 
-/** Concurrent inserts of a preparation: fewer than the capacity of a lane's queue. */
+/** Concurrent inserts of a preparation: fewer than the capacity of a stripe's queue. */
 const PREPARED_AT_ONCE = 2_000
 
 const full = (items: readonly unknown[], count: number): void => {
@@ -194,17 +194,17 @@ export const scenarios = {
     call: async (side, data) => full((await side.list?.(data.anyUser(), PAGE)) ?? [], PAGE),
   },
   queue: {
-    description: `up to ${JOBS} due jobs of one of ${LANES} lanes are taken under a lease; each is finished by a write of its own and is due again`,
+    description: `up to ${JOBS} due jobs of one of ${STRIPES} stripes are taken under a lease; each is finished by a write of its own and is due again`,
     layout: 'queue',
     isLate: true,
     call: (side, data) =>
-      side.takeAndFinish?.(lane(data.random.below(LANES)), JOBS) ??
+      side.takeAndFinish?.(stripe(data.random.below(STRIPES)), JOBS) ??
       Promise.reject(new Error('The side has no queue.')),
   },
 } as const satisfies Record<string, Scenario>
 
 export type ScenarioName = keyof typeof scenarios
 export const scenarioNames = Object.keys(scenarios) as ScenarioName[]
-/** Scenarios of entities near their user or lane. */
+/** Scenarios of entities near their user or stripe. */
 export const nearScenarios: readonly ScenarioName[] = ['nearPage', 'nearInsert', 'nearList', 'queue']
 export const scenarioOf = (name: ScenarioName): Scenario => scenarios[name]

@@ -4,10 +4,10 @@ import { z } from 'zod'
 export const Job = defineKind('job', {
   schema: z.object({
     /**
-     * The queue and one of its lanes, such as `mail/3`. All jobs of a lane are on one shard, with their index rows; the lanes of a queue
+     * The queue and one of its stripes, such as `mail/3`. All jobs of a stripe are on one shard, with their index rows; the stripes of a queue
      * spread over all shards.
      */
-    lane: z.string(),
+    stripe: z.string(),
     task: z.string(),
     /** Time from which a worker may take the job: of a job in work the end of its lease. Null for a dead letter. */
     due: z.date().nullable(),
@@ -18,10 +18,10 @@ export const Job = defineKind('job', {
     /** Time at which it became a dead letter. */
     died: z.date().nullable().default(null),
   }),
-  near: 'lane',
+  near: 'stripe',
   indexes: {
-    byDue: { by: [{ lane: 'string' }, { due: { type: 'time', nulls: 'skip' } }] },
-    byDeath: { by: [{ lane: 'string' }, { died: { type: 'time', nulls: 'skip' } }] },
+    byDue: { by: [{ stripe: 'string' }, { due: { type: 'time', nulls: 'skip' } }] },
+    byDeath: { by: [{ stripe: 'string' }, { died: { type: 'time', nulls: 'skip' } }] },
   },
 })
 

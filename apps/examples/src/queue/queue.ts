@@ -4,8 +4,8 @@ import { Job } from './kinds.ts'
 export type JobItem = ItemOf<typeof Job>
 
 export interface QueueOptions {
-  /** Number of lanes, the same in all processes. A queue of one lane has one shard for all of its work. Change it while the queue is empty. */
-  readonly lanes: number
+  /** Number of stripes, the same in all processes. A queue of one stripe has one shard for all of its work. Change it while the queue is empty. */
+  readonly stripes: number
   /** Milliseconds for which a worker has a job. If it has not finished it by then, another worker takes it. */
   readonly leaseMs: number
   /** Number of attempts after which a job becomes a dead letter. */
@@ -18,10 +18,10 @@ export interface QueueOptions {
 
 /** A queue of jobs, each of which is done at least once. Every worker and every process that adds jobs makes its own. */
 export function createQueue(store: DataStore, name: string, options: QueueOptions) {
-  const { lanes, leaseMs, maxAttempts, backOffMs, now = Date.now } = options
+  const { stripes, leaseMs, maxAttempts, backOffMs, now = Date.now } = options
   const jobs = Job.in(store)
   const inMs = (ms: number): Date => new Date(now() + ms)
-  const laneOf = (number: number): string => `${name}/${number % lanes}`
+  const stripeOf = (number: number): string => `${name}/${number % stripes}`
 
   /** Resolves with undefined if the job was written since it was taken: its lease has ended, and another worker has it. */
   async function unlessLost<T>(write: Promise<T>): Promise<T | undefined> {
@@ -40,10 +40,10 @@ export function createQueue(store: DataStore, name: string, options: QueueOption
      * Returns its id.
      */
     async add(key: string, task: string, { delayMs = 0 } = {}): Promise<EntityId> {
-      const lane = laneOf(numberOf(key))
-      const id = jobs.deriveId(key, { lane })
+      const stripe = stripeOf(numberOf(key))
+      const id = jobs.deriveId(key, { stripe })
       try {
-        await jobs.insert({ lane, task, due: inMs(delayMs) }, { id })
+        await jobs.insert({ stripe, task, due: inMs(delayMs) }, { id })
       } catch (error) {
         if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
       }
@@ -51,12 +51,12 @@ export function createQueue(store: DataStore, name: string, options: QueueOption
     },
 
     /**
-     * Takes up to `limit` jobs that are due in a lane. Only one worker gets a job: the others see that its version has changed. A job that was
+     * Takes up to `limit` jobs that are due in a stripe. Only one worker gets a job: the others see that its version has changed. A job that was
      * taken too often becomes a dead letter instead, because its workers may have died of it.
      */
-    async take(lane: number, limit: number): Promise<JobItem[]> {
+    async take(stripe: number, limit: number): Promise<JobItem[]> {
       const due = { lte: inMs(0) }
-      const { items } = await jobs.byDue.page({ lane: laneOf(lane), due }, { limit })
+      const { items } = await jobs.byDue.page({ stripe: stripeOf(stripe), due }, { limit })
       const fates = await jobs.updateMany(
         items,
         ({ attempts }) =>
@@ -96,9 +96,11 @@ export function createQueue(store: DataStore, name: string, options: QueueOption
         ),
       ),
 
-    /** Returns the dead letters of all lanes, the oldest first in each. */
+    /** Returns the dead letters of all stripes, the oldest first in each. */
     async deadLetters(): Promise<JobItem[]> {
-      const pages = await Promise.all(lanesOf(lanes).map((lane) => jobs.byDeath.all({ lane: laneOf(lane) })))
+      const pages = await Promise.all(
+        stripesOf(stripes).map((stripe) => jobs.byDeath.all({ stripe: stripeOf(stripe) })),
+      )
       return pages.flat()
     },
 
@@ -108,18 +110,20 @@ export function createQueue(store: DataStore, name: string, options: QueueOption
 
     /** Returns the number of jobs that wait or are in work. */
     async size(): Promise<number> {
-      const counts = await jobs.byDue.countMany(lanesOf(lanes).map((lane) => ({ lane: laneOf(lane) })))
+      const counts = await jobs.byDue.countMany(
+        stripesOf(stripes).map((stripe) => ({ stripe: stripeOf(stripe) })),
+      )
       return counts.reduce((sum, count) => sum + count, 0)
     },
 
-    lanes,
+    stripes,
     leaseMs,
   }
 }
 
 export type Queue = ReturnType<typeof createQueue>
 
-const lanesOf = (lanes: number): number[] => Array.from({ length: lanes }, (_, lane) => lane)
+const stripesOf = (stripes: number): number[] => Array.from({ length: stripes }, (_, stripe) => stripe)
 
 /** Returns a number that is the same for a key in every process. */
 function numberOf(key: string): number {

@@ -18,19 +18,19 @@ export async function work(
   queue: Queue,
   { handle, signal, atOnce = 20, idleMs = 500 }: WorkerOptions,
 ): Promise<void> {
-  // Workers begin at different lanes, so that they seldom want the same jobs.
-  let lane = Math.floor(Math.random() * queue.lanes)
+  // Workers begin at different stripes, so that they seldom want the same jobs.
+  let stripe = Math.floor(Math.random() * queue.stripes)
   let empty = 0
   while (!signal.aborted) {
     try {
-      const jobs = await queue.take(lane++ % queue.lanes, atOnce)
+      const jobs = await queue.take(stripe++ % queue.stripes, atOnce)
       await Promise.all(jobs.map((job) => doJob(queue, job, handle)))
       empty = jobs.length === 0 ? empty + 1 : 0
     } catch (error) {
       if (!isLooseleafError(error) || !error.retryable) throw error
-      empty = queue.lanes
+      empty = queue.stripes
     }
-    if (empty < queue.lanes) continue
+    if (empty < queue.stripes) continue
     empty = 0
     await sleep(idleMs, undefined, { signal }).catch(() => undefined)
   }

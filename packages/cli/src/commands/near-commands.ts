@@ -10,8 +10,9 @@ import type { Invocation } from '../running/invocation.ts'
 
 const CHECK_DETAILS = `Reads the whole store and changes no entity. Counts for each kind of the config
 how many entities are where its option near says, and for each index of the kind
-how many rows are in the bucket of their entity. Such rows are written together
-with the entity, and read together with it.
+how many rows are on the shard of their entity, and in its bucket. Rows on one shard
+with their entity are written and read together with it; those in its bucket stay so
+when buckets move.
 
 An entity is elsewhere if it was written under an id of another place, or if its
 property has changed since. That is allowed: every call finds it, by far rows. It
@@ -23,7 +24,7 @@ looseleaf status shows the last counts and their time.
 JSON:
   { "scanned": number of entities read,
     "kinds": { kind: { "near": path | null, "entities", "atPlace", "elsewhere",
-      "withoutPlace", "indexes": { index: { "rows", "near" } } } } }`
+      "withoutPlace", "indexes": { index: { "rows", "local", "near" } } } } }`
 
 const MOVE_DETAILS = `Reads the whole store twice and changes nothing. An entity keeps its id, and the id
 has its place. So an entity that is elsewhere gets to the place of its property
@@ -131,12 +132,13 @@ function checkText(
     Object.entries(indexes).map(([index, counts]) => [
       index,
       grouped(counts.rows),
+      nearShare(counts.local, counts.rows),
       nearShare(counts.near, counts.rows),
     ]),
   )
   return [
     table(['KIND', 'NEAR', 'ENTITIES', 'AT PLACE', 'ELSEWHERE', 'WITHOUT PLACE'], entries.map(kindCells)),
-    ...(rows.length === 0 ? [] : ['', table(['INDEX', 'ROWS', 'NEAR THEIR ENTITY'], rows)]),
+    ...(rows.length === 0 ? [] : ['', table(['INDEX', 'ROWS', 'ON ITS SHARD', 'IN ITS BUCKET'], rows)]),
     `${counted(scanned, 'entity', 'entities')} of the store read.`,
   ].join('\n')
 }
