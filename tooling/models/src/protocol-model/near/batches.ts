@@ -58,6 +58,8 @@ export interface BatchGuards {
   readonly attemptsAreRemembered: boolean
   /** If an earlier attempt is unknown, a lost swap of the next one says nothing before the versions are read back. */
   readonly conflictsAreReadBack: boolean
+  /** An item that the batch only holds at its version proves nothing: a commit leaves it as it is. */
+  readonly heldItemsProveNothing: boolean
   /** A call that gives up while a packet of it may be on the way rejects as unknown. */
   readonly nothingIsDenied: boolean
   /** A flushed commit follows the reading before it is told. */
@@ -76,6 +78,7 @@ export const allBatchGuards: BatchGuards = {
   everyItemCompares: true,
   attemptsAreRemembered: true,
   conflictsAreReadBack: true,
+  heldItemsProveNothing: true,
   nothingIsDenied: true,
   flushesFirst: true,
   readsAgain: true,
@@ -109,7 +112,7 @@ export function noBatchMemory(): BatchMemory {
 const entitiesOf = ({ server }: BatchWorld): readonly [BatchEntity, BatchEntity] => visible(server).entities
 const nameOf = (caller: number, attempt: number): string => `${caller}.${attempt}`
 
-/** Returns a broken promise of the calls with these items. */
+/** Returns a broken promise of the calls that write these items. */
 export function brokenBatch(world: BatchWorld, calls: readonly (readonly Item[])[]): string | undefined {
   if (world.wrong !== undefined) return world.wrong
   const entities = entitiesOf(world)
@@ -129,7 +132,7 @@ export function brokenBatch(world: BatchWorld, calls: readonly (readonly Item[])
 export function batchCaller(
   items: readonly Item[],
   guards: BatchGuards,
-  { givesUp = false }: { readonly givesUp?: boolean } = {},
+  { givesUp = false, held }: { readonly givesUp?: boolean; readonly held?: Item | undefined } = {},
 ): BatchProcess {
   function tell(
     world: BatchWorld,
@@ -199,7 +202,8 @@ export function batchCaller(
           return tell(world, local, process, guards.nothingIsDenied ? 'unknown' : 'refused')
         }
         // One item is at its base and another is beyond: no attempt took place, and none can any more.
-        return tell(world, local, process, atBase.length > 0 ? 'refused' : 'unknown')
+        const proofs = atBase.filter((item) => item !== held || !guards.heldItemsProveNothing)
+        return tell(world, local, process, proofs.length > 0 ? 'refused' : 'unknown')
       },
     },
     {
@@ -231,6 +235,7 @@ export function packetThread(
   attempt: number,
   items: readonly Item[],
   guards: BatchGuards,
+  held?: Item,
 ): BatchProcess {
   const name = nameOf(caller, attempt)
   const order = guards.oneLockOrder ? items.toSorted() : items
@@ -247,7 +252,7 @@ export function packetThread(
       packet.state = 'refused'
       return 'end'
     }
-    if (wins) packet.won = [...packet.won, item]
+    if (wins && item !== held) packet.won = [...packet.won, item]
     world.locks[item] = name
     packet.state = to
     return undefined
