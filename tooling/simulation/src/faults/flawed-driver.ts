@@ -15,6 +15,7 @@ import type {
 } from '@looseleaf/core/internal'
 import { keyIdentity } from '@looseleaf/index-engine/internal'
 import type { ReferenceIndex, ReferenceShard } from '@looseleaf-tooling/kit/reference-driver'
+import { removeLocalRows } from './flawed-local-rows.ts'
 import type { Flaw } from './flaws.ts'
 
 /** Returns a shard with the flaw, on top of a correct one. */
@@ -75,10 +76,12 @@ function flawedEntities(shard: ReferenceShard, flaw: Flaw | undefined): EntityTa
     },
     async replace(rows, options) {
       if (flaw === 'fences do nothing' && rows.every(isFence)) return rows.map(() => true)
-      return entities.replace(flaw === 'replace is unguarded' ? rows.map(unguarded) : rows, {
+      const won = await entities.replace(flaw === 'replace is unguarded' ? rows.map(unguarded) : rows, {
         ...options,
         epoch: epochOf(options.epoch),
       })
+      if (flaw === 'losers delete local rows') await removeLocalRows(shard, rows)
+      return won
     },
   }
 }

@@ -5,6 +5,7 @@ import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { changed } from '@looseleaf-tooling/kit/changed-driver'
 import type { Flaw } from './flaws.ts'
+import { withLocalRowsApart } from './flawed-local-rows.ts'
 
 /** Returns the driver for the writers of a process, with the flaw. */
 export function writersDriver(driver: Driver, flaw: Flaw | undefined): Driver {
@@ -17,6 +18,9 @@ export function writersDriver(driver: Driver, flaw: Flaw | undefined): Driver {
       return withoutFlushOfCatalogs(driver)
     case 'keys are taken over without a fence':
       return withoutFences(driver)
+    case 'local rows follow their entity':
+    case 'local rows are deleted before their entity is written':
+      return withLocalRowsApart(driver, flaw)
     case 'connections to replicas are not counted':
       return changed(driver, {
         shard: ({ replicas = [] }) => ({

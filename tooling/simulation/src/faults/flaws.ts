@@ -15,6 +15,9 @@ const moving = {
   ids: entities(4),
 } as const
 
+/** Entities of one bucket whose index rows are on their shard, mostly. */
+const nearby = { ...moving, isNear: true } as const
+
 /** Disks hang and servers crash while entities move. */
 const unsafe = ['diskHangs', 'serverCrash'] as const
 const unsafeLife = {
@@ -195,6 +198,12 @@ export const flaws = {
     among: [],
     life: { ...moving, queryTimeMs: 1 },
   },
+  /** Local rows are written after their entity, in another transaction. */
+  'local rows follow their entity': { life: nearby },
+  /** Local rows that a write would lose are deleted although another write may come first. */
+  'local rows are deleted before their entity is written': { life: nearby },
+  /** A write that loses its compare-and-swap deletes the rows that it would have lost. */
+  'losers delete local rows': { life: nearby },
   /** A takeover of a key does not notice that the holder has taken the key again. */
   'swap ignores the stamp': {
     life: { ...fight, faults: { ...noFaults, errorBefore: 0.1, late: 0.1, pause: 0.02 } },
