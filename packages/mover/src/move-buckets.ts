@@ -1,10 +1,18 @@
 import { LooseleafError, type CallOptions } from '@looseleaf/core'
-import { elapsedBy, withCallbacks, type LayoutMove } from '@looseleaf/core/internal'
+import { elapsedBy, isOutage, withCallbacks, type LayoutMove } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { announceMove, checkStore, handedOver, type PlannedMove } from '@looseleaf/protocol/internal'
+import {
+  announceMove,
+  checkStore,
+  createThrottle,
+  handedOver,
+  shardAt,
+  takeBack,
+  type PlannedMove,
+} from '@looseleaf/protocol/internal'
 import { createMoveLine } from './move-line.ts'
 import { moveOptionKinds, type MoveOptions, type MoverStore } from './move-options.ts'
-import type { MoveReport } from './move-report.ts'
+import { readMove, type MoveReport } from './move-report.ts'
 import { findMove, openMoves } from './open-moves.ts'
 import { problemsText } from './plan/move-plan.ts'
 import { ownerProblems, problemsOf } from './plan-moves.ts'
@@ -91,7 +99,7 @@ export async function tunedResumeMoves(
 
 /**
  * Undoes a move of which no bucket was handed over: the source keeps its buckets, and the copies are deleted. Waits while another process works
- * on the move. Throws `CONFLICT` once a bucket was handed over: finish the move, then move the buckets back. Throws `BAD_OPTION` for a
+ * on the move. If the target takes no writes, its copies stay, and the report has the state `undoing`: call `resumeMoves` later. Throws `CONFLICT` once a bucket was handed over: finish the move, then move the buckets back. Throws `BAD_OPTION` for a
  * number that is not that of an announced move.
  */
 export async function undoMove(
@@ -117,5 +125,27 @@ export async function tunedUndoMove(
       `The store has no move ${id}, or it is over. shards.moves lists the others.`,
     )
   if (found.phase === undefined) throw handedOver(found.move)
-  return withCallbacks(options, (taken) => workOn(context, found.move, taken, { walk: undo }))
+  const { move } = found
+  return withCallbacks(options, (taken) =>
+    workOn(context, move, taken, { walk: undo }).catch((error: unknown) =>
+      undoWithoutTarget(context, move, taken, error),
+    ),
+  )
+}
+
+/**
+ * Undoes a move whose target takes no writes, not even the lease of the move: its disk is full, or it is read-only. The source keeps its buckets.
+ * Resolves with a report that has the error; the copies are deleted by `repair` when the target takes writes again.
+ */
+async function undoWithoutTarget(
+  context: EngineContext,
+  move: LayoutMove,
+  { signal }: Tuned<MoveOptions>,
+  error: unknown,
+): Promise<MoveReport> {
+  const target = shardAt(context, move.to).name
+  if (!isOutage(error) || error.shard !== target) throw error
+  const work = { context, move, throttle: createThrottle(context.time, undefined), signal }
+  await withRetries(context, signal, () => takeBack(work))
+  return { ...(await readMove(context, { ...move, phase: 'undoing' }, { signal })), heldUpBy: error.message }
 }

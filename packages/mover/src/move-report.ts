@@ -131,11 +131,13 @@ export async function readMove(
   move: LayoutMove,
   options: CallOptions,
 ): Promise<MoveReport> {
-  const { id, from, to, buckets } = move
+  const { id, from, to, buckets, phase } = move
   const { tasks } = shardAt(context, to)
   const states = await tasks.loadAll([moveTask(id), waitsTask(id)], options)
   const task = states.get(moveTask(id))
   const record = recordFromText(task?.progress ?? '') ?? freshRecord(move)
+  // A process that undoes a move without its target cannot note that there.
+  if (phase === 'undoing' && !isLastStep(record.step)) record.step = 'undoing'
   const isHeld = task?.owner !== undefined
   const isOver = isLastStep(record.step)
   const handedOver = isOver

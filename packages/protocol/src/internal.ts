@@ -99,4 +99,4 @@ export {
   type OwnBuckets,
 } from './moves/own-buckets.ts'
 export { ownerFaults, type OwnerFault } from './moves/owner-faults.ts'
-export { handedOver, undoMove } from './moves/undo.ts'
+export { handedOver, takeBack, undoMove } from './moves/undo.ts'

@@ -152,7 +152,15 @@ export class DataStore extends StoreQueries {
    */
   async put<B extends object>(bag: Storable<B>, options: PutOptions = noOptions): Promise<PutResult> {
     checkOptions('put', options, optionsOf.put)
+<<<<<<< HEAD
     return this.calls.pass('put', () => this.#put(takeBag(this.context.router, bag, options), options))
+=======
+    // A call that is made again writes the same bag, under the same id.
+    let taken: TakenBag | undefined
+    const write = (): Promise<PutResult> =>
+      this.#put((taken ??= takeBag(this.context.router, bag, options.id)), options)
+    return this.calls.pass('put', write, undefined, options.signal)
+>>>>>>> c4f8a720 (Undo moves whose target takes no writes, and move buckets in the fault matrix)
   }
 
   /** Writes a new entity. Rejects with `ALREADY_EXISTS` if there is one under its id. The id of a deleted entity may be used again. */
@@ -205,7 +213,7 @@ export class DataStore extends StoreQueries {
     const { fates = false, signal } = options
     const take = (bag: unknown): TakenBag => takeBag(this.context.router, bag, {})
     return this.calls.pass('putMany', () =>
-      putMany(bags, take, (entity) => this.#put(entity, { signal }), fates, this.tally.items),
+      putMany(bags, take, (entity) => this.#putItem(entity, { signal }), fates, this.tally.items),
     )
   }
 
@@ -353,6 +361,17 @@ export class DataStore extends StoreQueries {
     return this.#putResult(id, await this.#write(id, toPut(id, properties, ifVersion), { signal, isFresh }))
   }
 
+  /** Puts an item of a bulk call, and again if it failed because of a removed shard. */
+  async #putItem(taken: TakenBag, options: PutOptions): Promise<PutResult> {
+    for (let calls = 1; ; calls++) {
+      try {
+        return await this.#put(taken, options)
+      } catch (error) {
+        if (calls === MAX_CALLS || !(await this.isOfRemovedShard(error, options.signal))) throw error
+      }
+    }
+  }
+
   #putResult(id: Uint8Array, { found, version, indexed }: WriteOutcome): PutResult {
     return {
       id: formatId(id),
@@ -364,23 +383,15 @@ export class DataStore extends StoreQueries {
   }
 
   #call(name: string, id: Uint8Array, decide: Decide, options: EntityWriteOptions): Promise<WriteOutcome> {
-    return this.calls.pass(name, () => this.#write(id, decide, options))
+    return this.calls.pass(name, () => this.#write(id, decide, options), undefined, options.signal)
   }
 
-  async #write(
-    id: Uint8Array,
-    decide: Decide,
-    options: EntityWriteOptions,
-    calls = 1,
-  ): Promise<WriteOutcome> {
+  async #write(id: Uint8Array, decide: Decide, options: EntityWriteOptions): Promise<WriteOutcome> {
     if (this.#removals.isFull) await this.#removals.room()
     try {
       const outcome = await this.#writer.write(id, decide, options)
       if (outcome.written) this.context.bodies.written()
       return outcome
-    } catch (error) {
-      if (calls === MAX_CALLS || !(await this.isOfRemovedShard(error))) throw error
-      return await this.#write(id, decide, options, calls + 1)
     } finally {
       const forgotten = this.#cache?.forget(id)
       if (forgotten !== undefined) await forgotten

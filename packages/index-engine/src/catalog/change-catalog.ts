@@ -1,4 +1,4 @@
-import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
 import type { CatalogEntry, ShardCatalog, StoreLayout } from '@looseleaf/core/internal'
 import { contentsEpochOf, latestLayout, mergeCatalogs, type Catalog } from './catalog.ts'
 import type { CatalogContents } from './catalog-contents.ts'
@@ -13,6 +13,8 @@ const MAX_ATTEMPTS = 50
 export interface CatalogChangeOptions extends CallOptions {
   /** Tells whether a shard's catalog has the change. The call repeats the change until this holds on every shard. Default: always. */
   readonly holds?: ((contents: CatalogContents) => boolean) | undefined
+  /** Number of a shard that may lack the change in the end, because it takes no writes. It has to answer reads. Default: none. */
+  readonly mayLack?: number | undefined
 }
 
 /**
@@ -24,13 +26,13 @@ export interface CatalogChangeOptions extends CallOptions {
 export async function changeCatalogContents(
   driver: StoreDriver,
   change: (contents: CatalogContents) => CatalogContents | undefined,
-  { holds = () => true, ...options }: CatalogChangeOptions = {},
+  { holds = () => true, mayLack, ...options }: CatalogChangeOptions = {},
 ): Promise<Catalog> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const current = await leadingCatalog(driver, options)
     const first = driver.shards[current.shardNumber] as Shard
     const contents = change(current)
-    if (contents === undefined) return propagateCatalog(driver, options)
+    if (contents === undefined) return propagateCatalog(driver, { ...options, mayLack })
     const changed = { ...current, ...contents }
     const requires = requirementsOf(changed)
     const epoch = await nextEpoch(first, current, options)
@@ -39,9 +41,9 @@ export async function changeCatalogContents(
     if (!(await first.catalog.change(next, current.epoch, options))) continue
     // 1. A crash undoes the change. 2. Another process changes the catalog here. 3. The copies of this change lead elsewhere by then.
     if (leadOf(next.layout) !== current.shardNumber && !(await isDurable(first, epoch, options))) continue
-    const { catalogs } = await copyLeadingCatalog(driver, options)
+    const { catalogs } = await copyLeadingCatalog(driver, { ...options, mayLack })
     // A failover may have undone the change on a shard; then the caller must not rely on it.
-    if (known(catalogs).every((catalog) => contentsEpochOf(catalog) >= epoch && holds(catalog)))
+    if (needed(catalogs, mayLack).every((catalog) => contentsEpochOf(catalog) >= epoch && holds(catalog)))
       return mergeCatalogs(catalogs)
   }
   throw new LooseleafError(
@@ -82,11 +84,16 @@ export async function changeCatalog(
  * Copies the contents of the leading shard to every shard, and so completes a change whose process crashed in between. Each copy carries
  * their epoch, so an older copy never replaces a newer one.
  */
-export async function propagateCatalog(driver: StoreDriver, options?: CallOptions): Promise<Catalog> {
+export async function propagateCatalog(
+  driver: StoreDriver,
+  options: Omit<CatalogChangeOptions, 'holds'> = {},
+): Promise<Catalog> {
   for (let attempt = 1; ; attempt++) {
     const { contentsEpoch, catalogs } = await copyLeadingCatalog(driver, options)
     // A failover may have undone a copy.
-    const holds = known(catalogs).every((catalog) => contentsEpochOf(catalog) >= contentsEpoch)
+    const holds = needed(catalogs, options.mayLack).every(
+      (catalog) => contentsEpochOf(catalog) >= contentsEpoch,
+    )
     if (holds || attempt === MAX_ATTEMPTS) return mergeCatalogs(catalogs)
   }
 }
@@ -99,14 +106,26 @@ export async function propagateCatalog(driver: StoreDriver, options?: CallOption
  */
 async function copyLeadingCatalog(
   driver: StoreDriver,
-  options?: CallOptions,
+  { mayLack, ...options }: Omit<CatalogChangeOptions, 'holds'>,
 ): Promise<{ readonly contentsEpoch: number; readonly catalogs: readonly (ShardCatalog | undefined)[] }> {
   const source = await leadingCatalog(driver, options)
   const shards = presentShards(driver)
   const others = shards.filter((shard) => shard !== driver.shards[source.shardNumber])
-  await Promise.all(others.map((shard) => copyCatalog(source, shard, options)))
-  await Promise.all(shards.map((shard) => shard.flush(options)))
+  const written = (shard: Shard, write: Promise<void>): Promise<void> =>
+    write.catch((error: unknown) => {
+      if (shard !== driver.shards[mayLack ?? -1] || !isLooseleafError(error) || error.code === 'ABORTED')
+        throw error
+    })
+  await Promise.all(others.map((shard) => written(shard, copyCatalog(source, shard, options))))
+  await Promise.all(shards.map((shard) => written(shard, shard.flush(options))))
   return { contentsEpoch: contentsEpochOf(source), catalogs: await loadShardCatalogs(driver, options) }
+}
+
+function needed(
+  catalogs: readonly (ShardCatalog | undefined)[],
+  mayLack: number | undefined,
+): readonly ShardCatalog[] {
+  return known(catalogs).filter(({ shardNumber }) => shardNumber !== mayLack)
 }
 
 const known = (catalogs: readonly (ShardCatalog | undefined)[]): readonly ShardCatalog[] =>

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mysqlShards } from '@looseleaf/driver-mysql'
 import { movesOf } from '@looseleaf/mover'
-import { tunedMoveBuckets, tunedResumeMoves } from '@looseleaf/mover/internal'
+import { tunedMoveBuckets, tunedResumeMoves, tunedUndoMove } from '@looseleaf/mover/internal'
 import { DataStore } from '@looseleaf/store'
 import { bucketOfId } from '@looseleaf/router'
 import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
@@ -132,6 +132,22 @@ test('a move whose target becomes read-only names the setting, and is resumed wh
   await ask('SET GLOBAL read_only = OFF')
   expect(await tunedResumeMoves(store, TUNING)).toMatchObject([{ state: 'done' }])
   await expectWhole(store, before, 1)
+}, 60_000)
+
+test('a move is undone while its target is read-only, and the copies are deleted when it takes writes again', async () => {
+  await interruptedMove()
+  await using store = await open()
+  const before = await contentsOf(store)
+  const [{ id } = { id: 0 }] = await movesOf(store)
+  onTestFinished(() => ask('SET GLOBAL read_only = OFF'))
+  await ask('SET GLOBAL read_only = ON')
+  expect(await tunedUndoMove(store, id, TUNING)).toMatchObject({
+    state: 'undoing',
+    heldUpBy: expect.stringContaining('read-only') as string,
+  })
+  await ask('SET GLOBAL read_only = OFF')
+  expect(await tunedResumeMoves(store, TUNING)).toMatchObject([{ id, state: 'undone' }])
+  await expectWhole(store, before, 0)
 }, 60_000)
 
 test('a move that lacks a right on its target names it, and is resumed after the grant', async () => {

@@ -72,7 +72,10 @@ export async function announceMove(
  * Completes the announcement of a move whose process may have died before every shard had it, so that no entity is committed by a catalog
  * without it: `announceMove` has the interleaving. Resolves when every shard has it.
  */
-export async function completeAnnouncement({ context, signal }: MoveWork): Promise<void> {
+export async function completeAnnouncement({
+  context,
+  signal,
+}: Pick<MoveWork, 'context' | 'signal'>): Promise<void> {
   context.catalog.adopt(await propagateCatalog(context.driver, { signal }))
 }
 
@@ -114,10 +117,11 @@ export function announceTarget(work: MoveWork): Promise<void> {
 
 /**
  * Announces the phase `undoing`. The places of rows stay those of `both`; the shard that gives buckets up accepts no further step of the
- * move. Repeatable.
+ * move. The target may lack the change if it takes no writes: it owns none of the buckets, and the places of its phase include the source.
+ * Repeatable.
  */
 export function announceUndo(work: MoveWork): Promise<void> {
-  return changePhase(work, ['both'], 'undoing')
+  return changePhase(work, ['both'], 'undoing', work.move.to)
 }
 
 /** Returns a move that cannot be undone any more to the phase `both`. */
@@ -146,9 +150,12 @@ export function endMove(work: MoveWork): Promise<void> {
   })
 }
 
-/** Removes the announcement of a move that was undone; the layout keeps its buckets on the source. Repeatable. */
+/**
+ * Removes the announcement of a move that was undone; the layout keeps its buckets on the source. The target may lack the change if it takes no
+ * writes. Repeatable.
+ */
 export function withdrawMove(work: MoveWork): Promise<void> {
-  return changeMove(work, ({ layout, move }) => move && withoutMove(layout, move))
+  return changeMove(work, ({ layout, move }) => move && withoutMove(layout, move), work.move.to)
 }
 
 async function changeMove(
@@ -157,6 +164,7 @@ async function changeMove(
     readonly layout: StoreLayout
     readonly move: LayoutMove | undefined
   }) => StoreLayout | undefined,
+  mayLack?: number,
 ): Promise<void> {
   const catalog = await changeCatalogContents(
     context.driver,
@@ -165,7 +173,7 @@ async function changeMove(
       const changed = change({ layout, move: layout.moves?.find((move) => move.id === id) })
       return changed && { ...contents, layout: changed }
     },
-    { signal },
+    { signal, mayLack },
   )
   context.catalog.adopt(catalog)
 }
@@ -175,14 +183,19 @@ function changePhase(
   work: MoveWork,
   from: readonly LayoutMove['phase'][],
   phase: LayoutMove['phase'],
+  mayLack?: number,
 ): Promise<void> {
-  return changeMove(work, ({ layout, move }) => {
-    if (move === undefined || !from.includes(move.phase)) return undefined
-    return {
-      ...layout,
-      moves: layout.moves?.map((each) => (each.id === move.id ? { ...move, phase } : each)),
-    }
-  })
+  return changeMove(
+    work,
+    ({ layout, move }) => {
+      if (move === undefined || !from.includes(move.phase)) return undefined
+      return {
+        ...layout,
+        moves: layout.moves?.map((each) => (each.id === move.id ? { ...move, phase } : each)),
+      }
+    },
+    mayLack,
+  )
 }
 
 /** Returns the next revision of a layout, without the announcement of a move. */

@@ -1,7 +1,7 @@
 import { LooseleafError } from '@looseleaf/core'
 import type { LayoutMove } from '@looseleaf/core/internal'
 import { keptRowsMs } from '@looseleaf/index-engine/internal'
-import { announceUndo, withdrawMove, withdrawUndo } from './announce.ts'
+import { announceUndo, completeAnnouncement, withdrawMove, withdrawUndo } from './announce.ts'
 import { discardAll, type Emptied } from './empty.ts'
 import { UNCHECKED_WAIT_MS, type MoveWork } from './move-work.ts'
 import { announcedIn, changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
@@ -22,6 +22,17 @@ import { announcedIn, changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } fr
  * The source may give a group up before the announcement reaches it. So its record is looked at again after that.
  */
 export async function undoMove(work: MoveWork): Promise<Emptied> {
+  await takeBack(work)
+  // By an earlier catalog the target would keep the copies.
+  await completeAnnouncement(work)
+  return discardCopies(work)
+}
+
+/**
+ * Undoes a move without the target, whose copies stay. For a target that takes no writes; `undoMove` deletes the copies when it does again.
+ * Repeatable. Throws `CONFLICT` as `undoMove` does.
+ */
+export async function takeBack(work: MoveWork): Promise<void> {
   const { context, move, signal } = work
   requireKept(work, await loadOwn(context, move.from, { signal }))
   await announceUndo(work)
@@ -33,7 +44,6 @@ export async function undoMove(work: MoveWork): Promise<Emptied> {
     await context.time.sleep(UNCHECKED_WAIT_MS + keptRowsMs(context.catalog.current()), signal)
     await withdrawMove(work)
   }
-  return discardCopies(work)
 }
 
 async function endAttempt(work: MoveWork): Promise<OwnBuckets> {

@@ -91,7 +91,7 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined): T
     return answer
   }
 
-  async function withRetries<T>(
+  async function untilUnlocked<T>(
     state: ShardState,
     work: () => Promise<T>,
     signal: AbortSignal | undefined,
@@ -115,12 +115,12 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined): T
     },
     send(shard, kindOf, statement, signal) {
       const state = stateOf(shard)
-      return withRetries(state, () => measured(state, kindOf, statement), signal)
+      return untilUnlocked(state, () => measured(state, kindOf, statement), signal)
     },
     work(shard, kind, work, signal) {
       const state = stateOf(shard)
       const send: Measured = (statement) => measured(state, () => kind, statement)
-      return withRetries(state, () => work(send), signal)
+      return untilUnlocked(state, () => work(send), signal)
     },
     async take(shard, rows, signal) {
       if (rowsPerSecond === undefined) return

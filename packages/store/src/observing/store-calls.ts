@@ -6,8 +6,10 @@ import type { CallUnderWay, Observing } from './observing.ts'
 
 /** Accepts the calls of a store until it is closed, counts them, and reports them to its observers. */
 export interface StoreCalls extends Pick<Gate, 'checkOpen' | 'close' | 'inFlight'> {
-  /** Runs the work of a call with this name, on this index. Rejects with `CLOSED` after `close`. */
-  pass<T>(name: string, work: () => Promise<T>, index?: string): Promise<T>
+  /**
+   * Runs the work of a call with this name, on this index, and again if it failed because of a removed shard. Rejects with `CLOSED` after `close`.
+   */
+  pass<T>(name: string, work: () => Promise<T>, index?: string, signal?: AbortSignal): Promise<T>
   /** Runs work that makes several calls as one call. Its calls are accepted even after `close`. */
   hold<T>(work: () => Promise<T>): Promise<T>
 }
@@ -52,7 +54,7 @@ export function createStoreCalls(
         gate.leave()
       }
     },
-    async pass(name, work, index) {
+    async pass(name, work, index, signal) {
       enter()
       const under = observing.begin(name, index)
       let failed: { readonly error: unknown } | undefined
@@ -61,7 +63,7 @@ export function createStoreCalls(
           try {
             return await (under === undefined ? work() : observing.within(under, work))
           } catch (error) {
-            if (calls === MAX_CALLS || !(await isOfRemovedShard(error))) throw error
+            if (calls === MAX_CALLS || !(await isOfRemovedShard(error, signal))) throw error
           }
         }
       } catch (error) {

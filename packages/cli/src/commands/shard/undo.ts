@@ -3,7 +3,7 @@ import type { MoveReport } from '@looseleaf/store'
 import { findMove } from '../../moves/find-move.ts'
 import { endedText, MOVE_JSON, moveJson } from '../../moves/move-view.ts'
 import { shardText } from '../../moves/shard-names.ts'
-import { addRateOption, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
+import { addRateOption, exitCodeOfMoves, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { exitCodes } from '../../running/exit-codes.ts'
 
@@ -17,7 +17,9 @@ back. While another process works on the move, the command waits: stop that
 process first.
 
 Ctrl-C is safe: the same command or \`shard repair\` goes on with the undo.
-The exit code is 1 if the move cannot be undone any more.
+The exit code is 1 if the move cannot be undone any more. It is 1 as well if the
+target takes no writes, because it is full or read-only: the source keeps its
+buckets then, and \`shard repair\` deletes the copies later.
 
 JSON, also with --dry-run and if it cannot be undone:
 ${MOVE_JSON}`
@@ -48,7 +50,7 @@ export const addUndo: AddCommand = (group) => {
     }
     const report = await workOnMoves(invocation, options, (moving) => store.shards.undo(move.id, moving))
     output.result(moveJson(report), () => endedText(shards, report))
-    return exitCodes.ok
+    return exitCodeOfMoves([report])
   })
 }
 

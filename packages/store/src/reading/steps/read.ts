@@ -62,6 +62,7 @@ export function createRead(
           return kind.byIndex ? ready.onIndexes(indexes, mayStandIn, onServers) : onServers(NO_ENTRIES)
         }),
       indexes.length === 1 ? indexes[0]!.name : undefined,
+      call.options.signal,
     )
   }
 }

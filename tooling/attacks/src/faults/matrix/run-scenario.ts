@@ -96,7 +96,7 @@ async function runOn(
   const writing = { writeTimeoutMs: WRITE_TIMEOUT_MS, ...scenario.config?.writing }
   const promised = promisedBy(writing)
   const { hot, cold, near } = await createStore(database.adminUrls(), entities.hot, entities.cold, writing)
-  const tables = openTables(() => database.adminUrls())
+  const tables = openTables(() => database.adminUrls(), scenario)
   const poolSize = scenario.config?.poolSize ?? 6
   const load = await createLoad(folder, {
     seed,

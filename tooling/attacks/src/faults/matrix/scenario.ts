@@ -57,6 +57,8 @@ export interface Scenario {
   readonly ownCluster?:
     | (() => Promise<{ options?: ClusterOptions; cluster?: Cluster; remove(): Promise<void> }>)
     | undefined
+  /** Buckets move, so rows may be on any shard. */
+  readonly bucketsMove?: true
   /** Servers crash, so a read may see a commit that the crash undoes. */
   readonly serversCrash?: true
   /** Judges the records, if some promises do not hold under this fault. Default: all hold. */

@@ -1,6 +1,7 @@
 import { fullDisk } from './full-disk.ts'
 import { manyForOneKey } from './key-fight.ts'
 import { killServers, killWithDeleteDelay, killWriters, stopWriters } from './kills.ts'
+import { movesOfBuckets } from './moves-of-buckets.ts'
 import { lateCommits, lateCommitsForTheTail } from './late-commits.ts'
 import {
   entityFirst,
@@ -31,6 +32,7 @@ export const scenarios: readonly Scenario[] = [
   killWriters,
   stopWriters,
   killWithDeleteDelay,
+  movesOfBuckets,
   killStorm,
   manyForOneKey,
   deadlockStorm,

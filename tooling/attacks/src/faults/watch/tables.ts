@@ -46,8 +46,19 @@ export interface Tables {
 
 const codec = msgpackZlibCodec()
 
+export interface TablesOptions {
+  /**
+   * True if buckets move: of an entity on two shards the later state counts, since the other one is a leftover, and a row may be on any shard.
+   * Queries and the cleaner's check tell whether it is on the right one. Default: false.
+   */
+  readonly bucketsMove?: boolean | undefined
+}
+
 /** `urls` is called again after a connection was lost, because a server may come back elsewhere. */
-export function openTables(urls: () => readonly string[]): Tables {
+export function openTables(
+  urls: () => readonly string[],
+  { bucketsMove = false }: TablesOptions = {},
+): Tables {
   const router = bucketRouter({ shards: urls().length })
   const sessions = urls().map((_, shard) =>
     createSession(() => urls()[shard] ?? '', 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'),
@@ -58,15 +69,23 @@ export function openTables(urls: () => readonly string[]): Tables {
   const among = (column: string, ids: readonly string[] | undefined): string =>
     ids === undefined ? '' : ` WHERE ${column} IN (${ids.map((id) => `x'${id.replaceAll('-', '')}'`).join()})`
 
+  const rowText = (shard: number, table: string, key: string, id: string): RowText =>
+    `${bucketsMove ? 'any' : shard} ${table} ${key} ${id}`
+
   return {
     ask,
     async entities(ids) {
       const found = await everywhere(`SELECT id, version, body FROM entities${among('id', ids)}`)
-      return found.flat().map(({ id, version, body }) => ({
+      const states = found.flat().map(({ id, version, body }) => ({
         id: formatId(id as Buffer),
         version: Number(version),
         bag: body === null ? undefined : codec.decode(body as Buffer),
       }))
+      if (!bucketsMove) return states
+      const latest = new Map<string, EntityState>()
+      for (const state of states)
+        if (!(state.version < (latest.get(state.id)?.version ?? 0))) latest.set(state.id, state)
+      return [...latest.values()]
     },
     async rows(ids) {
       const rows = new Set<RowText>()
@@ -124,10 +143,6 @@ function micros(time: string): bigint {
 
 function hex(text: string): string {
   return Buffer.from(text).toString('hex').toUpperCase()
-}
-
-function rowText(shard: number, table: string, key: string, id: string): RowText {
-  return `${shard} ${table} ${key} ${id}`
 }
 
 function pendingText(table: string, id: string): string {
