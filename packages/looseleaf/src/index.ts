@@ -44,14 +44,7 @@ export {
   type BodyFormat,
   type EnvelopeCodecOptions,
 } from '@looseleaf/codec'
-export {
-  bucketRouter,
-  deriveId,
-  evenBuckets,
-  moduloRouter,
-  rebalanceBuckets,
-  type BucketMap,
-} from '@looseleaf/router'
+export { bucketRouter, deriveId, evenBuckets, moduloRouter, type BucketMap } from '@looseleaf/router'
 export {
   defineIndex,
   defineKey,

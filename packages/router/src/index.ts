@@ -1,4 +1,4 @@
-export { evenBuckets, rebalanceBuckets, type BucketMap } from './bucket-map.ts'
+export { evenBuckets, type BucketMap } from './bucket-map.ts'
 export { bucketOfId } from './bucket-of-id.ts'
 export { bucketRouter } from './bucket-router.ts'
 export { deriveId } from './derive-id.ts'

@@ -152,15 +152,11 @@ export class DataStore extends StoreQueries {
    */
   async put<B extends object>(bag: Storable<B>, options: PutOptions = noOptions): Promise<PutResult> {
     checkOptions('put', options, optionsOf.put)
-<<<<<<< HEAD
-    return this.calls.pass('put', () => this.#put(takeBag(this.context.router, bag, options), options))
-=======
     // A call that is made again writes the same bag, under the same id.
     let taken: TakenBag | undefined
     const write = (): Promise<PutResult> =>
-      this.#put((taken ??= takeBag(this.context.router, bag, options.id)), options)
+      this.#put((taken ??= takeBag(this.context.router, bag, options)), options)
     return this.calls.pass('put', write, undefined, options.signal)
->>>>>>> c4f8a720 (Undo moves whose target takes no writes, and move buckets in the fault matrix)
   }
 
   /** Writes a new entity. Rejects with `ALREADY_EXISTS` if there is one under its id. The id of a deleted entity may be used again. */

@@ -6,7 +6,7 @@ import { mysqlShards } from '@looseleaf/driver-mysql'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { definitionFromData } from '@looseleaf/index-engine/internal'
-import { bucketOfId, bucketRouter, evenBuckets, moduloRouter, rebalanceBuckets } from '@looseleaf/router'
+import { bucketOfId, bucketRouter, evenBuckets, moduloRouter } from '@looseleaf/router'
 import { DataStore } from '@looseleaf/store'
 import fc from 'fast-check'
 import { shardsFrom } from 'looseleaf'
@@ -87,7 +87,6 @@ const others: Readonly<Record<string, Call>> = {
     bucketRouter({ shards: 2, ...(typeof buckets !== 'function' && { buckets }), time } as never),
   moduloRouter: untyped(moduloRouter),
   evenBuckets: untyped(evenBuckets),
-  rebalanceBuckets: untyped(rebalanceBuckets),
   bucketOfId: untyped(bucketOfId),
   shardOfId: untyped(bucketRouter({ shards: 3 }).shardOfId),
   shardOfKey: untyped(moduloRouter({ shards: 3 }).shardOfKey),

@@ -1,4 +1,4 @@
-import { bucketOfId, bucketRouter, evenBuckets, moduloRouter, rebalanceBuckets } from '@looseleaf/router'
+import { bucketOfId, bucketRouter, evenBuckets, moduloRouter } from '@looseleaf/router'
 import { formatId } from '@looseleaf/core'
 import { MARKER, refuses } from './refusals.ts'
 
@@ -6,7 +6,6 @@ type Untyped = (...arguments_: readonly unknown[]) => unknown
 const buckets = bucketRouter as unknown as Untyped
 const modulo = moduloRouter as unknown as Untyped
 const even = evenBuckets as unknown as Untyped
-const rebalance = rebalanceBuckets as unknown as Untyped
 const bucket = bucketOfId as unknown as Untyped
 const format = formatId as unknown as Untyped
 
@@ -156,16 +155,6 @@ refuses('bucket maps', [
   ['an even map for no shards', () => even(), 'BAD_OPTION', /shards.*nothing/],
   ['an even map for 0 shards', () => even(0), 'BAD_OPTION', /shards.*got 0/],
   ['an even map for 5,000 shards', () => even(5000), 'BAD_OPTION', /shards.*got 5000/],
-  ['a new map from none', () => rebalance(undefined, 3), 'BAD_OPTION', /bucket map.*nothing/],
-  ['a new map from a short one', () => rebalance([0, 1], 3), 'BAD_OPTION', /bucket map.*2 elements/],
-  [
-    'a new map from one with names',
-    () => rebalance((map as unknown[]).with(9, MARKER), 3),
-    'BAD_OPTION',
-    /Bucket 9.*a string/,
-  ],
-  ['a new map for no shards', () => rebalance(map), 'BAD_OPTION', /shards.*nothing/],
-  ['a new map for half a shard', () => rebalance(map, 0.5), 'BAD_OPTION', /shards.*got 0.5/],
 ])
 
 refuses('ids and keys to route by', [
