@@ -79,6 +79,7 @@ export { createVersionClock, type VersionClock } from './entities/version-clock.
 export type {
   CatalogEntry,
   CatalogTable,
+  ExactStep,
   IndexedProperty,
   IndexPredicate,
   IndexState,

@@ -43,6 +43,8 @@ export interface ShardCatalog {
   readonly deleteDelayMs?: number | undefined
   readonly onIndexFailure?: StorePolicies['onIndexFailure'] | undefined
   readonly keepTombstonesMs?: number | undefined
+  /** Whether indexes that are added become exact, see `CatalogEntry.exact`. Processes that do not know exact indexes are refused then. */
+  readonly exactIndexes?: true | undefined
   /** Whether bodies may refer to codec entries. Never reset, because such bodies stay. */
   readonly definitions?: true | undefined
 }
@@ -82,6 +84,15 @@ export interface Requirement {
  */
 export type IndexState = 'building' | 'ready' | 'retiring' | 'dropped'
 
+/**
+ * A near row has the bucket of its entity. Near rows of an exact index may be deleted in the commit that loses them, because every reader
+ * of the index protects itself. An index that is in use becomes exact in three steps:
+ * - `counted`: each writer knows the step, and keeps near rows of other exact indexes while the entity has a far row in this one.
+ * - `protected`: readers protect themselves as well.
+ * - `on`: writers delete near rows at once.
+ */
+export type ExactStep = 'counted' | 'protected' | 'on'
+
 export interface CatalogEntry extends IndexDefinitionData {
   /** 1 for the first definition under this name, and one more for each changed one. */
   readonly generation: number
@@ -92,6 +103,8 @@ export interface CatalogEntry extends IndexDefinitionData {
    * not filled. A process that does not know this field goes by the state, which is safe.
    */
   readonly hidden?: true | undefined
+  /** Undefined for an index that is not exact. */
+  readonly exact?: ExactStep | undefined
   /** Stops cleaners from filling a `building` index. A cleaner that does not know this field fills it, which is safe. */
   readonly paused?: true | undefined
 }
@@ -109,6 +122,8 @@ export interface IndexDefinitionData {
    * index rows belong to another entry.
    */
   readonly unique?: true | undefined
+  /** The ids of its entities are made near the value of `shardOn`, so most of its rows are near. */
+  readonly near?: true | undefined
   /** Properties that a covering index includes in its rows; undefined for an index that is not covering. */
   readonly include?: readonly string[] | undefined
   /** Values of the entities that have rows and claims, for a partial index; undefined for an index of all entities. */

@@ -11,6 +11,7 @@ export type CatalogContents = Pick<
   | 'onIndexFailure'
   | 'keepTombstonesMs'
   | 'definitions'
+  | 'exactIndexes'
 >
 
 /** Picks the contents from a catalog. */
@@ -23,6 +24,7 @@ export const contentsOf = ({
   onIndexFailure,
   keepTombstonesMs,
   definitions,
+  exactIndexes,
 }: CatalogContents): CatalogContents => ({
   requires,
   layout,
@@ -32,4 +34,5 @@ export const contentsOf = ({
   onIndexFailure,
   keepTombstonesMs,
   definitions,
+  exactIndexes,
 })

@@ -34,6 +34,8 @@ export interface Catalog {
   /** Time in milliseconds after which a call of a query is no longer complete. */
   readonly queryTimeMs: number
   readonly policies: StorePolicies
+  /** True if indexes that are added become exact. */
+  readonly exactIndexes: boolean
   /** True if bodies may refer to shapes or dictionaries of the codec. */
   readonly hasDefinitions: boolean
   /** Errors of the shards that did not answer this reading; empty if all answered. Such a shard may have an index that is not here. */
@@ -99,6 +101,7 @@ export function mergeCatalogs(
         ...known.map(({ keepTombstonesMs = DEFAULT_KEEP_TOMBSTONES_MS }) => keepTombstonesMs),
       ),
     },
+    exactIndexes: known.some(({ exactIndexes }) => exactIndexes === true),
     hasDefinitions: known.some(({ definitions }) => definitions === true),
     silent,
   }

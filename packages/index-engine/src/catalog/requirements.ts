@@ -6,7 +6,7 @@ import { isPath } from '../definitions/property-value.ts'
 /** Format of the catalogs that this version reads and writes. */
 export const CATALOG_FORMAT = 1
 
-type Contents = Pick<ShardCatalog, 'indexes' | 'deleteDelayMs' | 'definitions' | 'layout'>
+type Contents = Pick<ShardCatalog, 'indexes' | 'deleteDelayMs' | 'definitions' | 'layout' | 'exactIndexes'>
 
 type Feature = Requirement & { isRequired(contents: Contents): boolean }
 
@@ -27,6 +27,13 @@ const KNOWN: readonly Feature[] = [
   ofIndexes('partial-lists', ({ on = {} }) => Object.values(on).some(Array.isArray)),
   ofIndexes('expires', ({ expires }) => expires !== undefined),
   feature('definitions', ({ definitions }) => definitions === true),
+  // A process without it would read an exact index in several statements, and miss entities that move between them.
+  feature(
+    'near-1',
+    ({ exactIndexes, indexes }) =>
+      exactIndexes === true || indexes.some(({ state, exact }) => state !== 'dropped' && exact !== undefined),
+    '0.2.0',
+  ),
   ofIndexes('unique', ({ unique }) => unique === true),
 ]
 

@@ -52,8 +52,8 @@ export function sameEntry(a: IndexDefinitionData, b: IndexDefinitionData): boole
 
 /** Returns the catalog entries of a definition: one for its rows and, if it is unique, one for its claims. */
 export function entriesOf(definition: IndexDefinitionData): readonly IndexDefinitionData[] {
-  const { unique, expires, ...keys } = definitionData(definition)
-  const rows = { ...keys, ...(isExpiring(definition) && { expires }) }
+  const { unique, near, expires, ...keys } = definitionData(definition)
+  const rows = { ...keys, ...(near && { near }), ...(isExpiring(definition) && { expires }) }
   if (!unique) return [rows]
   const { include: _, ...claims } = keys
   return [rows, { ...claims, unique }]

@@ -83,7 +83,7 @@ describe('an invalid definition', () => {
       'a misspelt option',
       'a',
       { properties, shardOn, onMisfits: 'skip' },
-      /Index a has no option "onMisfits"; there are properties, shardOn, onMisfit, unique, include, on, expires\./,
+      /Index a has no option "onMisfits"; there are properties, shardOn, onMisfit, unique, near, include, on, expires\./,
     ],
     ['an option of other stores', 'a', { properties, shardOn, sparse: true }, /has no option "sparse"/],
     ['unique as a word', 'a', { properties, shardOn, unique: 'yes' }, /needs unique to be true or false/],

@@ -43,6 +43,12 @@ export interface IndexOptions<P extends IndexProperties = IndexProperties> {
    */
   readonly unique?: boolean | undefined
   /**
+   * Tells that the ids of its entities are made near the value of `shardOn`, as by `newId({ near })` or by a kind with `near`. Its rows are
+   * then on the shards of their entities, and in an exact index they can be deleted at once. Leave it out for other indexes: one far row
+   * keeps the near rows of its entity in all exact indexes for some seconds. Default: false, or true for 'id' as `shardOn`.
+   */
+  readonly near?: boolean | undefined
+  /**
    * Up to 16 properties that rows hold beside their key, so that `store.list` reads rows alone. Dots lead into objects. The order makes
    * no difference. Every write of an entity rewrites its rows, so include small properties, and keep such indexes few. If the included
    * and indexed properties of an entity take more than 4,096 bytes as the codec encodes them, `store.list` reads the entity.
@@ -82,6 +88,7 @@ const OPTIONS: readonly string[] = [
   'shardOn',
   'onMisfit',
   'unique',
+  'near',
   'include',
   'on',
   'expires',
@@ -156,7 +163,7 @@ export function definitionFromData(data: IndexDefinitionData): IndexDefinition {
 
 /** Picks the plain data of a definition or a catalog entry, as catalogs store it. */
 export function definitionData(definition: IndexDefinitionData): IndexDefinitionData {
-  const { name, shardOn, onMisfit, unique, include, on, expires } = definition
+  const { name, shardOn, onMisfit, unique, near, include, on, expires } = definition
   const properties = definition.properties.map(propertyData)
   return {
     name,
@@ -164,6 +171,7 @@ export function definitionData(definition: IndexDefinitionData): IndexDefinition
     shardOn,
     onMisfit,
     ...(unique && { unique }),
+    ...(near && { near }),
     ...(include && { include }),
     ...(on && { on }),
     ...(expires !== undefined && { expires }),
@@ -174,7 +182,7 @@ export function definitionData(definition: IndexDefinitionData): IndexDefinition
 function build<P extends IndexProperties>(
   name: string,
   properties: readonly IndexedProperty[],
-  { shardOn, onMisfit, unique, include, on, expires }: Omit<IndexOptions, 'properties'>,
+  { shardOn, onMisfit, unique, near, include, on, expires }: Omit<IndexOptions, 'properties'>,
 ): IndexDefinition<P> {
   const predicate = on === undefined ? undefined : parsePredicate(name, on)
   checkProperties(name, properties, predicate)
@@ -184,6 +192,7 @@ function build<P extends IndexProperties>(
   }
   if (unique !== undefined && typeof unique !== 'boolean')
     refuse(name, 'needs unique to be true or false', unique)
+  if (near !== undefined && typeof near !== 'boolean') refuse(name, 'needs near to be true or false', near)
   if (unique && shardOn === 'id') {
     refuse(name, 'is unique, so shardOn has to be a property: equal keys have to meet on one shard', shardOn)
   }
@@ -198,6 +207,7 @@ function build<P extends IndexProperties>(
     shardOn,
     onMisfit,
     ...(unique && { unique }),
+    ...(near && { near }),
     ...(include !== undefined && { include: parseInclude(name, include) }),
     ...(predicate && { on: predicate }),
     ...(expires !== undefined && { expires }),

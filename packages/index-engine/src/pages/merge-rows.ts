@@ -11,6 +11,8 @@ export interface MergedRanges {
   readonly ranges: readonly PlannedRange[]
   readonly directions: readonly Direction[]
   shardOf(place: RowPlace): number
+  /** Whether the first scans are of as many streams as may start together. Default: of one. */
+  readonly startsTogether?: boolean | undefined
 }
 
 interface Stream {
@@ -36,7 +38,7 @@ const MAX_AHEAD = 16
  * An inclusive start always comes first, with or without a row, because only the entity tells whether it still stands there.
  */
 export function mergeRows(
-  { ranges, directions, shardOf }: MergedRanges,
+  { ranges, directions, shardOf, startsTogether = false }: MergedRanges,
   order: QueryOrder,
   start: RowsStart | undefined,
   fetch: FetchRows,
@@ -58,7 +60,7 @@ export function mergeRows(
   }
   /** The first range without a scan. */
   let begun = turn
-  let ahead = 1
+  let ahead = startsTogether ? MAX_AHEAD : 1
   let atStart = start?.inclusive === true ? start : undefined
 
   async function refill(stream: Stream, size: number): Promise<void> {

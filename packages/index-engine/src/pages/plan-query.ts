@@ -1,5 +1,6 @@
 import { LooseleafError, type Bag, type IndexDefinitionData } from '@looseleaf/core'
-import { STRING_PREFIX_BYTES, type KeyRange, isBytes } from '@looseleaf/core/internal'
+import { STRING_PREFIX_BYTES, type CatalogEntry, type KeyRange, isBytes } from '@looseleaf/core/internal'
+import { isProtected } from '../catalog/exact-indexes.ts'
 import { matchingKey } from '../conditions/matching-key.ts'
 import { parseWhere, type ParsedWhere } from '../conditions/parse-where.ts'
 import { openIndex } from '../keys/open-index.ts'
@@ -51,7 +52,7 @@ export interface QueryPlan extends PagePlan {
  * and the expectation. Does not read `options.cursor`; `runQuery` does.
  */
 export function planQuery(
-  index: IndexDefinitionData & { readonly generation: number },
+  index: IndexDefinitionData & Pick<CatalogEntry, 'generation' | 'exact'>,
   where: unknown,
   options: QueryOptions,
   placement: Placement,
@@ -89,7 +90,9 @@ export function planQuery(
     scope: cursorScope(index, parsed, order),
     matches: (bag) => firstKey(bag) !== undefined,
     firstKey,
-    open: (readOrder, start, _, fetch) => mergeRows({ ranges, directions, shardOf }, readOrder, start, fetch),
+    // Scans that start together are one statement, which an exact index is read by if possible.
+    open: (readOrder, start, _, fetch) =>
+      mergeRows({ ranges, directions, shardOf, startsTogether: isProtected(index) }, readOrder, start, fetch),
   }
 }
 

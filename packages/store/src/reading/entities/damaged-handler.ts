@@ -1,4 +1,4 @@
-import type { LooseleafError } from '@looseleaf/core'
+import type { EntityId, LooseleafError } from '@looseleaf/core'
 import type { OnDamaged } from '@looseleaf/index-engine/internal'
 
 /**
@@ -12,4 +12,17 @@ export function damagedHandler(
   if (view?.isReplicated) return undefined
   if (onDamaged === 'skip') return () => undefined
   return typeof onDamaged === 'function' ? onDamaged : undefined
+}
+
+/** Tells the handler of each damaged entity once, also if its page begins anew. */
+export function onceForEach(
+  handle: ((error: LooseleafError) => void) | undefined,
+): ((error: LooseleafError) => void) | undefined {
+  if (handle === undefined) return undefined
+  const told = new Set<EntityId | undefined>()
+  return (error) => {
+    if (told.has(error.entity)) return
+    told.add(error.entity)
+    handle(error)
+  }
 }

@@ -1,10 +1,19 @@
 import type { KeyRange } from '@looseleaf/core/internal'
 import { tableSpec, type QueryPlan } from '@looseleaf/index-engine/internal'
 import type { Sources } from '../steps/read.ts'
+import type { ReadTable } from './protected-reads.ts'
+
+type TableOf = (shard: number) => Promise<Pick<ReadTable, 'count' | 'countMany'>>
+
+/** Returns the tables of the first index of a call. */
+export function tablesOf({ view, entries }: Sources): TableOf {
+  const spec = tableSpec(entries[0]!)
+  return async (shard) => view.shard(shard).index(spec)
+}
 
 /** Counts the index rows of each plan, in one call per shard. An undefined plan counts 0. */
 export async function countRows(
-  { view, entries }: Sources,
+  tableOf: TableOf,
   plans: readonly (QueryPlan | undefined)[],
   signal: AbortSignal | undefined,
 ): Promise<number[]> {
@@ -21,7 +30,7 @@ export async function countRows(
   }
   await Promise.all(
     Array.from(byShard, async ([shard, ranged]) => {
-      const table = view.shard(shard).index(tableSpec(entries[0]!))
+      const table = await tableOf(shard)
       const ranges = ranged.map(({ range }) => range)
       const found =
         ranges.length === 1

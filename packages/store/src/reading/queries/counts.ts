@@ -2,7 +2,8 @@ import { isLooseleafError, type CallOptions } from '@looseleaf/core'
 import type { ReplicaReadOptions } from '@looseleaf/core/internal'
 import type { IndexProperties, QueryOptions, QueryPage } from '@looseleaf/index-engine'
 import type { OnDamaged, QueryPlan } from '@looseleaf/index-engine/internal'
-import { countRows } from './count-rows.ts'
+import { countRows, tablesOf } from './count-rows.ts'
+import type { ProtectedReads } from './protected-reads.ts'
 import type { MatchesToRead, ReadAll } from './read-all.ts'
 import { createShortCounts, SHORT_COUNT } from './short-counts.ts'
 import { idReader } from '../rows/id-reader.ts'
@@ -52,7 +53,11 @@ export interface Counts {
   ): Promise<CountedPage[]>
 }
 
-export function createCounts(completeness: Pick<Completeness, 'mayBePending'>, readAll: ReadAll): Counts {
+export function createCounts(
+  completeness: Pick<Completeness, 'mayBePending'>,
+  readAll: ReadAll,
+  protectedReads: ProtectedReads,
+): Counts {
   const shortCounts = createShortCounts()
 
   /**
@@ -110,11 +115,14 @@ export function createCounts(completeness: Pick<Completeness, 'mayBePending'>, r
     )
     for (const i of short) shortCounts.learn(table, shortly.has(i))
     const byRows = new Set([...countable].filter((i) => !shortly.has(i)))
-    const counts = await countRows(
-      sources,
-      plans.map((plan, i) => (byRows.has(i) ? plan : undefined)),
-      options.signal,
-    )
+    const counted = plans.map((plan, i) => (byRows.has(i) ? plan : undefined))
+    // One range is one statement. Several may be more, and then an entity that moves could be in none of them, or in two.
+    const isSplit = counted.some((plan) => plan !== undefined && plan.ranges.length > 1)
+    const counts = isSplit
+      ? await protectedReads.tables(sources, options.signal, (tableOf) =>
+          countRows(tableOf, counted, options.signal),
+        )
+      : await countRows(tablesOf(sources), counted, options.signal)
     for (const i of byRows) shortCounts.learn(table, counts[i]! <= SHORT_COUNT)
     for (const [i, count] of shortly) counts[i] = count
     // One after the other, because each may read many entities.

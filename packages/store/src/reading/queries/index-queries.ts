@@ -23,6 +23,7 @@ import {
 import type { IdPage, QueryIdsOptions } from './id-page.ts'
 import { listOf, type ListOptions, type ListPage } from './list-page.ts'
 import { createPlanner, type Condition } from './planner.ts'
+import { createProtectedReads } from './protected-reads.ts'
 import { createReadAll } from './read-all.ts'
 import { createReadPages, type PagesToRead } from './read-pages.ts'
 
@@ -52,9 +53,10 @@ export function createIndexQueries(
 ): IndexQueries {
   const plan = createPlanner(context)
   const completeness = createCompleteness(context, replicas)
-  const readPages = createReadPages(context, completeness)
-  const readAll = createReadAll(context, completeness)
-  const { countAll, withCounts } = createCounts(completeness, readAll)
+  const protectedReads = createProtectedReads(context)
+  const readPages = createReadPages(context, completeness, protectedReads)
+  const readAll = createReadAll(context, completeness, protectedReads)
+  const { countAll, withCounts } = createCounts(completeness, readAll, protectedReads)
 
   async function readPage(
     sources: Sources,

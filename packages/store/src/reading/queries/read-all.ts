@@ -1,3 +1,4 @@
+import { isLooseleafError } from '@looseleaf/core'
 import {
   forEachMatch,
   type EngineContext,
@@ -7,10 +8,11 @@ import {
   type ReadEntity,
 } from '@looseleaf/index-engine/internal'
 import { tookTooLong } from './took-too-long.ts'
-import { damagedHandler } from '../entities/damaged-handler.ts'
-import { wholeReader, type RowReaderFrom } from '../rows/row-reader.ts'
+import { damagedHandler, onceForEach } from '../entities/damaged-handler.ts'
+import { guarded, wholeReader, type RowReaderFrom } from '../rows/row-reader.ts'
 import type { Completeness } from '../steps/completeness.ts'
 import type { Sources } from '../steps/read.ts'
+import type { Guard, ProtectedReads } from './protected-reads.ts'
 
 export interface MatchesToRead {
   readonly plan: QueryPlan
@@ -30,10 +32,16 @@ export type ReadAll = (
   onMatch: (entity: ReadEntity) => void,
 ) => Promise<boolean>
 
+interface Attempt {
+  readonly found: readonly ReadEntity[]
+  readonly isWhole: boolean
+}
+
 /** Makes the function that reads all matches of a plan. Every scan first checks the deadline. */
 export function createReadAll(
   { catalog }: EngineContext,
   completeness: Pick<Completeness, 'deadline'>,
+  protectedReads: ProtectedReads,
 ): ReadAll {
   return async (sources, { plan, options, likelyRows, limit, rows = (whole) => whole }, onMatch) => {
     const { view, entries } = sources
@@ -42,13 +50,31 @@ export function createReadAll(
     const checkTime = (): void => {
       if (isTooLong()) throw tookTooLong(entries[0]!.name, catalog.current().queryTimeMs)
     }
-    const { scan, read } = rows(wholeReader(sources, plan, damagedHandler(onDamaged, view)))
-    const scanInTime: QueryPorts['scan'] = (...args) => {
-      checkTime()
-      return scan(...args)
+    const whole = wholeReader(sources, plan, onceForEach(damagedHandler(onDamaged, view)))
+    const readWith = async (guard: Guard, isLast: boolean): Promise<Attempt> => {
+      const { scan, read } = rows(guarded(whole, guard))
+      const scanInTime: QueryPorts['scan'] = (...args) => {
+        checkTime()
+        return scan(...args)
+      }
+      // The answers of an attempt count only if it is not made again.
+      const found: ReadEntity[] = []
+      const take = isLast ? onMatch : (entity: ReadEntity) => void found.push(entity)
+      const ports = { scan: scanInTime, read }
+      const isWhole = await forEachMatch(ports, plan, { signal, likelyRows, limit }, take)
+      return { found, isWhole }
     }
-    const ports = { scan: scanInTime, read }
-    const isWhole = await forEachMatch(ports, plan, { signal, likelyRows, limit }, onMatch)
+    let isWhole: boolean
+    try {
+      const readsOn = limit === undefined
+      const attempt = await protectedReads.read(sources, { plan, signal, readsOn }, readWith)
+      isWhole = attempt.isWhole
+      for (const entity of attempt.found) onMatch(entity)
+    } catch (error) {
+      // The time of a snapshot is up when that of the call is, or a bit later.
+      if (isLooseleafError(error, 'DEADLINE')) checkTime()
+      throw error
+    }
     checkTime()
     return isWhole
   }

@@ -9,10 +9,11 @@ import {
   type IntersectionPlan,
   type QueryPlan,
 } from '@looseleaf/index-engine/internal'
-import { damagedHandler } from '../entities/damaged-handler.ts'
-import { wholeReader, type RowReaderFrom } from '../rows/row-reader.ts'
+import { damagedHandler, onceForEach } from '../entities/damaged-handler.ts'
+import { guarded, wholeReader, type RowReaderFrom } from '../rows/row-reader.ts'
 import type { Completeness } from '../steps/completeness.ts'
 import type { Sources } from '../steps/read.ts'
+import type { ProtectedReads } from './protected-reads.ts'
 
 export interface PagesToRead {
   readonly plans: readonly (QueryPlan | IntersectionPlan)[]
@@ -28,10 +29,14 @@ export type ReadPages = (sources: Sources, pages: PagesToRead) => Promise<QueryP
 /**
  * Makes the function that reads the pages of plans concurrently. Its steps:
  * 1. deadline: `queryTimeMs` begins, and pending rows are looked for;
- * 2. run: `runQuery` scans rows and reads items by a row reader;
+ * 2. run: `runQuery` scans rows and reads items by a row reader; again from the beginning if an exact index needs a second statement;
  * 3. judge: the cost says whether the page is complete, how old it may be, and what it leaves out.
  */
-export function createReadPages(context: EngineContext, completeness: Completeness): ReadPages {
+export function createReadPages(
+  context: EngineContext,
+  completeness: Completeness,
+  protectedReads: ProtectedReads,
+): ReadPages {
   const { time, events } = context
   const now = elapsedBy(time)
 
@@ -54,9 +59,19 @@ export function createReadPages(context: EngineContext, completeness: Completene
     const isWhole = await completeness.begin(sources, plans)
     return Promise.all(
       plans.map(async (plan) => {
-        const damaged = createDamagedList(damagedHandler(onDamaged, sources.view))
-        const reader = rows(wholeReader(sources, plan, damaged.handle))
-        const page = await runQuery(reader, plan, { cursor, signal, budget })
+        const handleOnce = onceForEach(damagedHandler(onDamaged, sources.view))
+        const { page, reader, damaged } = await protectedReads.read(
+          sources,
+          { plan, signal },
+          async (guard) => {
+            const list = createDamagedList(handleOnce)
+            const made = rows(guarded(wholeReader(sources, plan, list.handle), guard))
+            const found = await withRefund(budget, (counted) =>
+              runQuery(made, plan, { cursor, signal, budget: counted }),
+            )
+            return { page: found, reader: made, damaged: list }
+          },
+        )
         const { rowsDiscarded } = page.cost
         if (rowsDiscarded > 0)
           events.happened({ kind: 'discarded', index: sources.entries[0]!.name, rows: rowsDiscarded })
@@ -65,6 +80,28 @@ export function createReadPages(context: EngineContext, completeness: Completene
         return cost === page.cost ? page : { ...page, cost }
       }),
     )
+  }
+}
+
+/** Gives the bytes that the work has taken back to the budget if it fails, because other pages share them. */
+async function withRefund<Result>(
+  budget: ByteBudget,
+  work: (counted: ByteBudget) => Promise<Result>,
+): Promise<Result> {
+  let taken = 0
+  try {
+    return await work({
+      get left() {
+        return budget.left
+      },
+      set left(left) {
+        taken += budget.left - left
+        budget.left = left
+      },
+    })
+  } catch (error) {
+    budget.left += taken
+    throw error
   }
 }
 

@@ -9,6 +9,7 @@ import {
 import type { IndexLanes, RowWithEntity } from '../../calls/index-lanes.ts'
 import { MAX_READ_ROWS } from '../../calls/lane-limits.ts'
 import type { ReadOptions } from '../entities/entity-reader.ts'
+import type { Guard } from '../queries/protected-reads.ts'
 import type { Sources } from '../steps/read.ts'
 
 /** Reads the index rows of a plan, and the items to which they lead. */
@@ -34,6 +35,16 @@ export type RowReaderFrom = (whole: WholeReader) => RowReader
  * entities of all shards for nothing but one.
  */
 const MAX_JOINED_SHARDS = 2
+
+/** Guards the scans of a reader, see `ProtectedReads`. */
+export function guarded(reader: WholeReader, guard: Guard): WholeReader {
+  return {
+    ...reader,
+    scan: guard(reader.scan),
+    scanRows: guard(reader.scanRows),
+    scanVersions: guard(reader.scanVersions),
+  }
+}
 
 /** Makes the usual reader: each item is the entity of its row, which came with the row or is read by id. */
 export function wholeReader(

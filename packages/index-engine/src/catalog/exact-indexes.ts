@@ -1,0 +1,29 @@
+import type { IndexDefinitionData } from '@looseleaf/core'
+import type { CatalogEntry, ExactStep, ShardCatalog } from '@looseleaf/core/internal'
+
+/** Tells whether most rows of an index are near, so that it is worth being exact. Claims are never exact. */
+export function hasNearRows({ shardOn, near, unique }: IndexDefinitionData): boolean {
+  return !unique && (shardOn === 'id' || near === true)
+}
+
+/** Tells whether readers of an index have to protect themselves, because its rows may be deleted at once. */
+export function isProtected({ exact }: Pick<CatalogEntry, 'exact'>): boolean {
+  return exact === 'protected' || exact === 'on'
+}
+
+/** By catalog, because every write needs the steps. */
+const steps = new WeakMap<ShardCatalog, ReadonlyMap<string, ExactStep>>()
+
+/**
+ * Returns the steps of the exact indexes by table, as the catalog of one shard has them. A write goes by the catalog of its entity's shard,
+ * whose epoch its commit carries: the catalogs of other shards may be a change behind.
+ */
+export function exactStepsOf(catalog: ShardCatalog): ReadonlyMap<string, ExactStep> {
+  let found = steps.get(catalog)
+  if (found === undefined) {
+    const exact = catalog.indexes.filter(({ state }) => state !== 'dropped')
+    found = new Map(exact.flatMap((entry) => (entry.exact === undefined ? [] : [[entry.table, entry.exact]])))
+    steps.set(catalog, found)
+  }
+  return found
+}

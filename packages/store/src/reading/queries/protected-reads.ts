@@ -1,0 +1,193 @@
+import { LooseleafError } from '@looseleaf/core'
+import type { CatalogEntry, IndexRow, IndexScan, IndexTable, ShardSnapshot } from '@looseleaf/core/internal'
+import {
+  isProtected,
+  tableSpec,
+  type EngineContext,
+  type IntersectionPlan,
+  type QueryPlan,
+  type QueryPorts,
+} from '@looseleaf/index-engine/internal'
+import type { Sources } from '../steps/read.ts'
+import { createTurns } from './turns.ts'
+
+/*
+ * Rows of an exact index may be deleted in the commit that loses them. An entity that moves is then at one place at each instant, so several
+ * statements can miss it: the first reads the new place before the move, the second the old place after it. One statement meets it.
+ */
+
+type Scan = QueryPorts['scan']
+
+/** Scans of one attempt of a read, in place of those of the reader. */
+export type Guard = (scan: Scan) => Scan
+
+/** The part of a table that snapshots have too. */
+export type ReadTable = Pick<IndexTable, 'scan' | 'scanMany' | 'count' | 'countMany'>
+
+export interface ProtectedRead {
+  readonly plan: QueryPlan | IntersectionPlan
+  readonly signal?: AbortSignal | undefined
+  /** True for a read of all matches: a full answer of a scan means that there will be another scan. */
+  readonly readsOn?: boolean
+}
+
+/** Makes reads of exact indexes miss no entity that moves. Costs nothing for other indexes. */
+export interface ProtectedReads {
+  /**
+   * Calls `attempt` with a guard of its scans. If it needs more than one statement of a shard, calls it again from the beginning, with scans
+   * of one snapshot per shard: the first answers do not count. An intersection begins with the snapshots. `isLast` tells that `attempt` is not
+   * called again.
+   */
+  read<Result>(
+    sources: Sources,
+    read: ProtectedRead,
+    attempt: (guard: Guard, isLast: boolean) => Promise<Result>,
+  ): Promise<Result>
+  /** Calls `work` with the index tables of the shards, each as of one snapshot if the index is exact. */
+  tables<Result>(
+    sources: Sources,
+    signal: AbortSignal | undefined,
+    work: (tableOf: (shard: number) => Promise<ReadTable>) => Promise<Result>,
+  ): Promise<Result>
+}
+
+/** Thrown within an attempt that needs a second statement of a shard. */
+class NeedsSnapshot extends Error {}
+
+/** Scans of one statement. With more, a driver may send several. */
+const MAX_PARTS = 16
+
+const unguarded: Guard = (scan) => scan
+
+export function createProtectedReads({ catalog }: Pick<EngineContext, 'catalog'>): ProtectedReads {
+  const turns = createTurns()
+
+  /** Goes by the newest catalog: that of the call may have been read before readers of the index had to protect themselves. */
+  function mustProtect({ table }: CatalogEntry): boolean {
+    const { indexes } = catalog.current()
+    return indexes.some((entry) => entry.table === table && isProtected(entry))
+  }
+
+  /** Lets each shard answer one statement, and throws `NeedsSnapshot` for the next. */
+  function inOneStatement({ view, entries }: Sources, readsOn: boolean): Guard {
+    const answered = new Set<number>()
+    return (scan) =>
+      gathered(async (shard, scans, signal, index) => {
+        if (answered.has(shard)) throw new NeedsSnapshot()
+        answered.add(shard)
+        const [first, ...others] = scans as [IndexScan, ...IndexScan[]]
+        if (others.length === 0) {
+          const rows = await scan(shard, first, signal, index)
+          if (readsOn && rows.length >= first.limit) throw new NeedsSnapshot()
+          return [rows]
+        }
+        // A scan that begins behind a row has another statement than one that begins with its range.
+        const isOne = scans.length <= MAX_PARTS && scans.every(({ after }) => after === undefined)
+        if (!isOne) throw new NeedsSnapshot()
+        return view.shard(shard).index(tableSpec(entries[index]!)).scanMany(scans, { signal })
+      })
+  }
+
+  /** Opens a snapshot of each shard when it is first needed, closes all of them at the end, and waits for a turn before. */
+  async function withSnapshots<Result>(
+    { view }: Sources,
+    signal: AbortSignal | undefined,
+    work: (open: (shard: number) => Promise<ShardSnapshot>) => Promise<Result>,
+  ): Promise<Result> {
+    const { queryTimeMs: maxMs } = catalog.current()
+    const opened = new Map<number, Promise<ShardSnapshot>>()
+    function open(number: number): Promise<ShardSnapshot> {
+      let snapshot = opened.get(number)
+      if (snapshot === undefined) {
+        const shard = view.shard(number)
+        snapshot = shard.snapshot?.({ maxMs, signal }) ?? Promise.reject(noSnapshots(shard.name))
+        opened.set(number, snapshot)
+      }
+      return snapshot
+    }
+    return turns.pass(async () => {
+      try {
+        return await work(open)
+      } finally {
+        for (const snapshot of opened.values())
+          void snapshot.then(
+            ({ close }) => close(),
+            () => undefined,
+          )
+      }
+    }, signal)
+  }
+
+  function inSnapshots({ entries }: Sources, open: (shard: number) => Promise<ShardSnapshot>): Guard {
+    const isExact = entries.map(mustProtect)
+    return (scan) => {
+      const scanSnapshot = gathered(async (shard, scans, signal, index) => {
+        const table = (await open(shard)).index(tableSpec(entries[index]!))
+        return scans.length === 1
+          ? [await table.scan(scans[0]!, { signal })]
+          : table.scanMany(scans, { signal })
+      })
+      return (shard, wanted, signal, index) =>
+        (isExact[index] ? scanSnapshot : scan)(shard, wanted, signal, index)
+    }
+  }
+
+  return {
+    async read(sources, { plan, signal, readsOn = false }, attempt) {
+      if (!sources.entries.some(mustProtect)) return attempt(unguarded, true)
+      const isIntersection = !('ranges' in plan)
+      if (!isIntersection) {
+        try {
+          return await attempt(inOneStatement(sources, readsOn), false)
+        } catch (error) {
+          if (!(error instanceof NeedsSnapshot)) throw error
+        }
+      }
+      return withSnapshots(sources, signal, async (open) => {
+        // Before any row of another index is read: those rows stay for a while, and lead to the state of each later moment.
+        if (isIntersection) await Promise.all(plan.shards.map(open))
+        return attempt(inSnapshots(sources, open), true)
+      })
+    },
+    async tables(sources, signal, work) {
+      const spec = tableSpec(sources.entries[0]!)
+      if (!mustProtect(sources.entries[0]!))
+        return work(async (shard) => sources.view.shard(shard).index(spec))
+      return withSnapshots(sources, signal, (open) => work(async (shard) => (await open(shard)).index(spec)))
+    },
+  }
+}
+
+function noSnapshots(shard: string): LooseleafError {
+  return new LooseleafError(
+    'STATEMENT_FAILED',
+    `${shard}: the driver has no snapshots, which reads of exact indexes need. Use a driver that has them, or run \`looseleaf exact off\`.`,
+    { shard },
+  )
+}
+
+/** Sends scans of one index and shard together if they are submitted in the same turn. */
+function gathered(
+  send: (
+    shard: number,
+    scans: readonly IndexScan[],
+    signal: AbortSignal | undefined,
+    index: number,
+  ) => Promise<readonly (readonly IndexRow[])[]>,
+): Scan {
+  const groups = new Map<string, { readonly scans: IndexScan[]; readonly answers: ReturnType<typeof send> }>()
+  return async (shard, scan, signal, index) => {
+    const key = `${shard} ${index}`
+    let group = groups.get(key)
+    if (group === undefined) {
+      const scans: IndexScan[] = []
+      const answers = Promise.resolve().then(() => {
+        groups.delete(key)
+        return send(shard, scans, signal, index)
+      })
+      groups.set(key, (group = { scans, answers }))
+    }
+    const place = group.scans.push(scan) - 1
+    return (await group.answers)[place]!
+  }
+}
