@@ -1,0 +1,92 @@
+import type { Bag } from '@looseleaf/core'
+import type { CatalogEntry, ExactStep, Key } from '@looseleaf/core/internal'
+import {
+  deriveEntryRows,
+  exactStepsOf,
+  shardsOfRow,
+  type PlacedCatalog,
+  type Placement,
+} from '@looseleaf/index-engine/internal'
+import type { PlacedKey } from '@looseleaf/protocol/internal'
+import type { RowChange } from './row-change.ts'
+
+/** The lost rows of a write, by the time of their deletion. Each row is in one list. */
+export interface LostRows extends Pick<RowChange, 'deletedNow' | 'deletedLater'> {
+  /** Deleted on the entity's shard, in the transaction of the commit. */
+  readonly atOnce: readonly PlacedKey[]
+}
+
+export interface LosingWrite {
+  readonly id: Uint8Array
+  /** Number of the entity's shard. */
+  readonly shard: number
+  /** The steps of exact indexes by table, as the entity's shard has them. */
+  readonly steps: ReadonlyMap<string, ExactStep>
+  readonly placement: Pick<Placement, 'rows'>
+  readonly rows: RowChange
+  /** Returns the keys of the entity after the write, in every index that is in use. */
+  readonly keysAfter: () => readonly (readonly [entry: CatalogEntry, keys: readonly Key[]])[]
+}
+
+const NONE: readonly never[] = []
+
+/** Splits the lost rows of a write by the catalog of its attempt. `bag` is null for a delete. */
+export function lostRowsOf(
+  catalog: PlacedCatalog,
+  shard: number,
+  id: Uint8Array,
+  rows: RowChange,
+  bag: Bag | null,
+): LostRows {
+  const own = catalog.shards[shard]
+  const steps = own && exactStepsOf(own)
+  if (steps === undefined || steps.size === 0) return { ...rows, atOnce: NONE }
+  return splitLostRows({
+    id,
+    shard,
+    steps,
+    placement: catalog.placement,
+    rows,
+    keysAfter: () =>
+      catalog.indexes.map((entry) => [entry, bag === null ? NONE : deriveEntryRows(entry, bag).keys]),
+  })
+}
+
+/**
+ * A row is local if it is written on the shard of its entity and nowhere else, so that one transaction changes both. A lost row may go in
+ * the commit that loses it if it is local, its index is exact, and afterwards
+ * - the entity has no row in that index, or
+ * - every row of the entity in every exact index is local.
+ *
+ * Readers then meet the entity at its old or its new place, because a statement or a snapshot reads a shard at one moment. Three weaker rules
+ * make a query miss an entity that moves:
+ * - Only the rows gained are local: of {near a} → {a, far d} → {d}, a query that reads the far shard before d and this shard after a finds none.
+ * - Only the rows of this index are local: an intersection may have read the other index before.
+ * - The lost row is local, and others are not: the same for two shards in turn.
+ *
+ * A row that a failover may bring back stays (see `RowChange.mayReturn`).
+ */
+export function splitLostRows({ id, shard, steps, placement, rows, keysAfter }: LosingWrite): LostRows {
+  const { deletedNow, deletedLater, mayReturn } = rows
+  const isLocal = ({ entry, key }: PlacedKey): boolean => {
+    const shards = shardsOfRow(entry, placement, key, id)
+    return shards.length === 1 && shards[0] === shard
+  }
+  const mayGo = (row: PlacedKey): boolean =>
+    steps.get(row.entry.table) === 'on' &&
+    !row.entry.unique &&
+    isLocal(row) &&
+    !mayReturn.some(({ entry }) => entry === row.entry)
+  const areAllLocal = (): boolean =>
+    keysAfter().every(
+      ([entry, keys]) => !steps.has(entry.table) || keys.every((key) => isLocal({ entry, key })),
+    )
+
+  const lostWhole = deletedNow.filter(mayGo)
+  const moved = deletedLater.filter(mayGo)
+  const gone = moved.length > 0 && areAllLocal() ? moved : NONE
+  if (lostWhole.length === 0 && gone.length === 0) return { deletedNow, deletedLater, atOnce: NONE }
+  const atOnce = new Set([...lostWhole, ...gone])
+  const staysOf = (lost: readonly PlacedKey[]): readonly PlacedKey[] => lost.filter((row) => !atOnce.has(row))
+  return { deletedNow: staysOf(deletedNow), deletedLater: staysOf(deletedLater), atOnce: [...atOnce] }
+}
