@@ -89,7 +89,7 @@ export {
   copyCatalog,
   propagateCatalog,
 } from './catalog/change-catalog.ts'
-export { contentsOf } from './catalog/catalog-contents.ts'
+export { contentsOf, type CatalogContents } from './catalog/catalog-contents.ts'
 export { changeServes, copiedEpochs } from './catalog/shard-epochs.ts'
 export { createSharedReading } from './catalog/shared-reading.ts'
 export { hasIndexTable, indexesWithMissingTables } from './catalog/missing-tables.ts'

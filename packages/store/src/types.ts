@@ -13,7 +13,13 @@ import type {
   Storable,
   Time,
 } from '@looseleaf/core'
-import type { IndexPredicate, IndexState, ReplicaReadOptions, StorePolicies } from '@looseleaf/core/internal'
+import type {
+  ExactStep,
+  IndexPredicate,
+  IndexState,
+  ReplicaReadOptions,
+  StorePolicies,
+} from '@looseleaf/core/internal'
 import type { NearKey } from '@looseleaf/index-engine'
 import type { OnDamaged } from '@looseleaf/index-engine/internal'
 import type { SlowCall } from './observing/slow-calls.ts'
@@ -229,4 +235,6 @@ export interface IndexStatus {
   readonly hidden?: true
   /** True while its filling is paused in every process. See `pauseIndex`. */
   readonly paused?: true
+  /** `on` for an exact index; another step while it becomes one. See `setExactIndexes`. */
+  readonly exact?: ExactStep
 }

@@ -2,14 +2,17 @@ import type { CallOptions, IndexDefinitionData } from '@looseleaf/core'
 import type { CatalogEntry } from '@looseleaf/core/internal'
 import {
   changeCatalog,
+  changeCatalogContents,
   entriesOf,
   isEntryOf,
   isInUse,
   sameEntry,
   presentShards,
+  type CatalogContents,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
 import { exclusively } from './catalog-lease.ts'
+import { firstStep } from './switch-exact.ts'
 import {
   dropUnused,
   isInUseAmong,
@@ -60,23 +63,35 @@ async function bringIntoUse(
   const prepared = shards.length
   const coming = await prepareTables(context, missing, options)
   let isWhole = true
-  const changed = await changeCatalog(
+  const changed = await changeCatalogContents(
     context.driver,
-    (all) => {
+    (contents) => {
+      const { indexes: all } = contents
       // A shard that has joined since lacks the tables.
       isWhole = shards.length === prepared && present.every((each) => isInUseAmong(each, all))
-      return isWhole
-        ? withComing(
-            all.map((entry) => asWanted(entry, definitions)),
-            coming,
-          )
-        : undefined
+      if (!isWhole) return undefined
+      const wantedNow = all.map((entry) => asWanted(entry, definitions))
+      return { ...contents, indexes: withSteps(context, contents, withComing(wantedNow, coming), coming) }
     },
     options,
   )
   context.catalog.adopt(changed)
   await dropUnused(context, coming, options)
   return isWhole
+}
+
+/** Makes the coming indexes exact in a store that has exact indexes. */
+function withSteps(
+  { driver }: EngineContext,
+  { exactIndexes }: Pick<CatalogContents, 'exactIndexes'>,
+  indexes: readonly CatalogEntry[],
+  coming: readonly CatalogEntry[],
+): readonly CatalogEntry[] {
+  if (!exactIndexes) return indexes
+  const tables = tablesOf(coming)
+  return indexes.map((entry) =>
+    tables.has(entry.table) && isInUse(entry) ? { ...entry, ...firstStep(entry, driver) } : entry,
+  )
 }
 
 /** Does `addIndex` for the definitions that the store does not have unchanged. If it has all of them, it only reads the catalog. */
@@ -142,13 +157,14 @@ async function makeAsWanted(
 }
 
 /**
- * Returns the entry, not hidden, with the `onMisfit` of its definition; the same object if that changes nothing. Claims keep their
+ * Returns the entry, not hidden, with the `onMisfit` and the `near` of its definition; the same object if that changes nothing. Claims keep their
  * `onMisfit`, because several definitions may share them.
  */
 function asWanted(entry: CatalogEntry, definitions: readonly IndexDefinitionData[]): CatalogEntry {
   const wanted = definitions.find((definition) => isEntryOf(entry, definition))
   if (wanted === undefined || !isInUse(entry)) return entry
-  const { hidden, ...shown } = entry
-  const { onMisfit } = entry.unique ? entry : wanted
-  return hidden || entry.onMisfit !== onMisfit ? { ...shown, onMisfit } : entry
+  const { hidden, near: _, ...shown } = entry
+  const { onMisfit, near } = entry.unique ? entry : wanted
+  const isAsWanted = !hidden && entry.onMisfit === onMisfit && entry.near === near
+  return isAsWanted ? entry : { ...shown, onMisfit, ...(near && { near }) }
 }

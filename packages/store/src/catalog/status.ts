@@ -54,7 +54,7 @@ async function readShard(
 }
 
 export function indexStatus(entry: CatalogEntry): IndexStatus {
-  const { name, generation, table, state, shardOn, include, on, expires, unique, hidden } = entry
+  const { name, generation, table, state, shardOn, include, on, expires, unique, hidden, exact } = entry
   const columns = entry.properties.map(propertyText).join(', ')
   const paused = isPaused(entry)
   return {
@@ -70,5 +70,6 @@ export function indexStatus(entry: CatalogEntry): IndexStatus {
     ...(unique && { unique }),
     ...(hidden && { hidden }),
     ...(paused && { paused }),
+    ...(exact && { exact }),
   }
 }

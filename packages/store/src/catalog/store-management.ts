@@ -12,6 +12,7 @@ import { addIndex, dropIndex } from './manage-indexes.ts'
 import { markIndex } from './mark-indexes.ts'
 import { changePolicies, type PolicyChange } from './policies.ts'
 import { indexStatus, readStatus } from './status.ts'
+import { switchExact } from './switch-exact.ts'
 import { trainDictionary, type TrainedDictionary, type TrainOptions } from './train-dictionary.ts'
 import { requireWhich, type IndexSelector } from './index-selector.ts'
 
@@ -98,6 +99,18 @@ export abstract class StoreManagement {
     checkOptions('setPolicies', policies, optionsOf.policies)
     checkOptions('setPolicies', options, optionsOf.call)
     await this.calls.pass('setPolicies', () => changePolicies(this.context, policies, options))
+  }
+
+  /**
+   * Makes the indexes of the store exact whose rows are on the shards of their entities, now and when they are added, or makes all indexes
+   * late again. A row of an exact index is deleted in the write that loses it, and not some seconds later. A new store has exact indexes. In
+   * an older one it takes about eleven seconds, and programs of versions before 0.2 are refused from then on. Call it again after a shard was
+   * added to a store of one shard. Needs every shard. If it fails, call it again. Throws `BAD_OPTION` for a driver without snapshots.
+   */
+  async setExactIndexes(isOn: boolean, options: CallOptions = {}): Promise<void> {
+    if (typeof isOn !== 'boolean') throw badArgument('setExactIndexes', 'true or false', isOn)
+    checkOptions('setExactIndexes', options, optionsOf.call)
+    await this.calls.pass('setExactIndexes', () => switchExact(this.context, isOn, options))
   }
 
   /**

@@ -20,6 +20,7 @@ import { holdsEntities } from './holds-entities.ts'
 import { createIndexTable, createTables } from '../catalog/create-tables.ts'
 import type { OpenStoreOptions } from './open-store.ts'
 import { withPolicies } from '../catalog/policies.ts'
+import { firstStep, hasSnapshots } from '../catalog/switch-exact.ts'
 
 const HINT =
   'Check that its address still leads to the same database. If its data is lost for good, `looseleaf init --accept-empty-shards` makes an empty shard.'
@@ -57,7 +58,15 @@ export async function initialise(
     router,
     driver.shards.map(({ name }) => name),
   )
-  const contents = { ...withPolicies({}, policies), layout, indexes }
+  // Only processes that know exact indexes open such a store, so a new one has them from the beginning.
+  const exact =
+    existing === undefined && hasSnapshots(driver)
+      ? {
+          exactIndexes: true as const,
+          indexes: indexes.map((entry) => ({ ...entry, ...firstStep(entry, driver) })),
+        }
+      : { indexes }
+  const contents = { ...withPolicies({}, policies), layout, ...exact }
   const first = { ...contents, requires: requirementsOf(contents) }
   let source = existing
   for (const [shardNumber, shard] of presentEntries(driver)) {
