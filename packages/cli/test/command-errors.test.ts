@@ -77,6 +77,7 @@ test('--version prints the version of the package, and every command has help wi
                   ['index', 'drop'],
                   ['index', 'restore'],
                   ['index', 'check'],
+                  ['index', 'exact'],
                   ['index', 'repair'],
                   ['index', 'violations'],
                 ]

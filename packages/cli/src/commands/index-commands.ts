@@ -2,6 +2,7 @@ import { defineGroup, type AddCommand } from '../running/define-command.ts'
 import { addAddIndex } from './index/add.ts'
 import { addCheckIndex } from './index/check.ts'
 import { addDropIndex } from './index/drop.ts'
+import { addExactIndexes } from './index/exact.ts'
 import { addListIndexes } from './index/list.ts'
 import { addPauseIndex } from './index/pause.ts'
 import { addRestoreIndex } from './index/restore.ts'
@@ -18,6 +19,7 @@ const COMMANDS: readonly AddCommand[] = [
   addDropIndex,
   addRestoreIndex,
   addCheckIndex,
+  addExactIndexes,
   addViolations,
 ]
 

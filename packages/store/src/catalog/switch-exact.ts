@@ -1,5 +1,5 @@
 import { LooseleafError, type CallOptions, type Driver } from '@looseleaf/core'
-import type { CatalogEntry, ExactStep } from '@looseleaf/core/internal'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import {
   changeCatalogContents,
   hasNearRows,
@@ -115,11 +115,4 @@ async function change(
     { ...options, holds: (contents) => stepsOf(contents) === wanted },
   )
   catalog.adopt(changed)
-}
-
-/** For people: the steps by name. */
-export const STEP_TEXTS: Readonly<Record<ExactStep, string>> = {
-  counted: 'becoming exact',
-  protected: 'becoming exact',
-  on: 'exact',
 }

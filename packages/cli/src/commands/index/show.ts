@@ -1,6 +1,6 @@
 import { readCleanerReport, type CleanerReport, type IndexReport } from '@looseleaf/cleaner'
 import { readWorkers } from '@looseleaf/cleaner/internal'
-import { counted, grouped, type CatalogEntry } from '@looseleaf/core/internal'
+import { counted, grouped, type CatalogEntry, type ExactStep } from '@looseleaf/core/internal'
 import { isPaused, predicateText, propertyText } from '@looseleaf/index-engine/internal'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { indexAdvice } from '../../indexes/index-advice.ts'
@@ -15,6 +15,7 @@ JSON, with T for a table:
     "generations": [{ "generation", "properties": [text], "shardOn",
       "on": { property: value }, "include": [text], "onMisfit",
       "expires": path of the time from which entities are deleted,
+      "exact": "on", or another text while the index becomes exact,
       "rows": T, "claims": T | null }],
     "advice": [text] }
 T:
@@ -60,6 +61,7 @@ export const addShowIndex: AddCommand = (group) => {
         include: rows.include ?? [],
         onMisfit: rows.onMisfit,
         ...(rows.expires !== undefined && { expires: rows.expires }),
+        ...(rows.exact !== undefined && { exact: rows.exact }),
         rows: view(rows) ?? null,
         claims: view(claims) ?? null,
       }))
@@ -68,6 +70,12 @@ export const addShowIndex: AddCommand = (group) => {
       )
     },
   )
+}
+
+const LOST_ROWS: Readonly<Record<ExactStep, string>> = {
+  counted: 'stay for some seconds; the index becomes exact',
+  protected: 'stay for some seconds; the index becomes exact',
+  on: "go at once if they are on the entity's shard",
 }
 
 interface TableView {
@@ -111,6 +119,7 @@ function generationText(
     ...(rows.expires === undefined
       ? []
       : [`  expires     deletes entities after the time in ${rows.expires}`]),
+    ...(rows.exact === undefined ? [] : [`  lost rows   ${LOST_ROWS[rows.exact]}`]),
     `  misfits     ${onMisfit === 'refuse' ? 'are refused' : 'get no row'}`,
     ...[view(rows), view(claims)].flatMap((table) => (table === undefined ? [] : tableText(output, table))),
   ].join('\n')

@@ -161,7 +161,7 @@ export function createProtectedReads({ catalog }: Pick<EngineContext, 'catalog'>
 function noSnapshots(shard: string): LooseleafError {
   return new LooseleafError(
     'STATEMENT_FAILED',
-    `${shard}: the driver has no snapshots, which reads of exact indexes need. Use a driver that has them, or run \`looseleaf exact off\`.`,
+    `${shard}: the driver has no snapshots, which reads of exact indexes need. Use a driver that has them, or run \`looseleaf index exact off\`.`,
     { shard },
   )
 }
