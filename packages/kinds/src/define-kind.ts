@@ -24,7 +24,7 @@ import { createEntities, type UntypedEntities } from './entities.ts'
 import { addedInclude, expiryIndex, ofKind, withTime } from './expiry-index.ts'
 import { createFillWarning } from './fill-warning.ts'
 import { createIndexReads } from './index-reads.ts'
-import { kindNear, type KindNear } from './near.ts'
+import { kindNear, withNear, type KindNear } from './near.ts'
 import type { KeyOf, PathOf } from './property-paths.ts'
 import type { Fitting, Schema, SchemaInput, SchemaOutput } from './schema.ts'
 import { createShape, type Item, type Shape, type Upgrade } from './shape.ts'
@@ -32,7 +32,7 @@ import { createShape, type Item, type Shape, type Upgrade } from './shape.ts'
 /** An index of a kind. Only entities of the kind have rows. */
 export interface KindIndex<T> extends Omit<
   IndexOptions,
-  'properties' | 'shardOn' | 'include' | 'on' | 'expires'
+  'properties' | 'shardOn' | 'near' | 'include' | 'on' | 'expires'
 > {
   /** One to eight properties in the order of the key, each in an object of its own, with a type or options. */
   readonly by: readonly [KeyOf<T>, ...KeyOf<T>[]]
@@ -189,6 +189,8 @@ export function defineKind<
     indexes.set(key, definition)
   }
   const near = nearOption === undefined ? undefined : kindNear(name, nearOption, [...indexes.values()])
+  if (near !== undefined)
+    for (const [key, definition] of indexes) indexes.set(key, withNear(definition, near))
   const defined = [...indexes.values(), ...(expires === undefined ? [] : [expiryIndex(shape.names, expires)])]
   return Object.freeze({
     name,
@@ -298,6 +300,9 @@ function kindIndex(
   }
   if ('expires' in options) {
     throw new LooseleafError('BAD_INDEX', `${subject} takes no \`expires\`: it is an option of the kind.`)
+  }
+  if ('near' in options) {
+    throw new LooseleafError('BAD_INDEX', `${subject} takes no \`near\`: it is an option of the kind.`)
   }
   if (!Array.isArray(by)) {
     throw new LooseleafError('BAD_INDEX', `${subject} needs a list \`by\` such as [{ status: 'string' }].`)

@@ -1,7 +1,7 @@
 import { LooseleafError, type Bag } from '@looseleaf/core'
 import { badArgument, isRecord, type ColumnType } from '@looseleaf/core/internal'
 import type { IndexDefinition, NearKey } from '@looseleaf/index-engine'
-import { nearKeyOf, type PlacingProperty } from '@looseleaf/index-engine/internal'
+import { definitionFromData, nearKeyOf, type PlacingProperty } from '@looseleaf/index-engine/internal'
 import type { NearOption } from './checked-near.ts'
 
 /** The property of a kind whose bucket its fresh ids get. */
@@ -41,6 +41,15 @@ export function kindNear(kind: string, near: NearOption, indexes: readonly Index
       return key === undefined || 'misfit' in key ? undefined : key
     },
   }
+}
+
+/** Returns the definition with `near` if the rows of the index stand by the property of `near`. */
+export function withNear(definition: IndexDefinition, { path, type }: KindNear): IndexDefinition {
+  const { properties, shardOn } = definition
+  const placing = properties.find((each) => each.name === shardOn)
+  const { name, of = name } = placing ?? {}
+  const isNear = of === path && placing?.type === type && !placing.many
+  return isNear ? definitionFromData({ ...definition, near: true }) : definition
 }
 
 function parseNear(

@@ -146,6 +146,23 @@ describe('the place of a kind', () => {
   })
 })
 
+test('the indexes of a kind tell whether their rows stand by its near property', () => {
+  const { indexes } = defineKind('task', {
+    schema: typed<{ tenant: string; owner: string; at: Date; tags: string[] }>(),
+    indexes: {
+      byTenant: { by: [{ tenant: 'string' }, { at: 'time' }] },
+      byAt: { by: [{ at: 'time' }, { tenant: 'string' }], shardOn: 'tenant' },
+      byOwner: { by: [{ owner: 'string' }, { tenant: 'string' }] },
+    },
+    near: 'tenant',
+  })
+  expect(indexes.map(({ name, near }) => [name, near])).toEqual([
+    ['task_by_tenant', true],
+    ['task_by_at', true],
+    ['task_by_owner', undefined],
+  ])
+})
+
 describe('a value without a place', () => {
   test.each<[string, object, RegExp]>([
     ['a missing property', { text: 'x' }, /placed near its property user, and this value has none of it/],
