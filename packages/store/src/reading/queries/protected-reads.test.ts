@@ -7,7 +7,7 @@ import { sqliteShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalogContents, deriveEntryRows, tableSpec } from '@looseleaf/index-engine/internal'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DataStore } from '../../data-store.ts'
 
 // An entity moves to and fro within each range of a call, after each of its scans. Its old row is deleted at once, as by a writer of an
@@ -180,29 +180,36 @@ const calls: readonly (readonly [
   ],
 ]
 
-describe.each(calls)('%s', (name, leftovers, places, find) => {
-  async function prepare(step: ExactStep | undefined): Promise<void> {
-    await setExact(step)
-    await writeLeftovers(leftovers)
-    const { id } = await writer.put(places[0] as { list: string })
-    await writer.settled()
+async function prepare(
+  step: ExactStep | undefined,
+  leftovers: number,
+  places: readonly [Bag, ...Bag[]],
+): Promise<EntityId> {
+  await setExact(step)
+  await writeLeftovers(leftovers)
+  const { id } = await writer.put(places[0] as { list: string })
+  await writer.settled()
+  return id
+}
+
+test.each(calls)(
+  '%s finds an entity of an exact index that moves between its statements',
+  async (_, leftovers, places, find) => {
+    const id = await prepare('protected', leftovers, places)
     await find()
     move = mover(id, places)
-    sent = []
-  }
-
-  test(`${name} finds an entity of an exact index that moves between its statements`, async () => {
-    await prepare('protected')
     for (let i = 0; i < 4; i++) expect(await find()).toBe(1)
-  })
+  },
+)
 
-  test(`${name} opens no snapshot for an index that is not exact`, async () => {
-    await prepare('counted')
-    move = undefined
+test.each(calls)(
+  '%s opens no snapshot for an index that is not exact',
+  async (_, leftovers, places, find) => {
+    await prepare('counted', leftovers, places)
     expect(await find()).toBe(1)
     expect(sent).not.toContain('snapshot')
-  })
-})
+  },
+)
 
 test('a call that reads in several statements misses such an entity if its readers do not protect themselves', async () => {
   await setExact('counted')
