@@ -231,3 +231,16 @@ test('a page of an exact index that needs one statement opens no snapshot', asyn
   expect(await reader.count(byRank, { list: LIST }, SCATTER)).toBe(1)
   expect(sent).not.toContain('snapshot')
 })
+
+test('many calls at once take turns with the snapshots of their shards', async () => {
+  await prepare('protected', 1_200, [LAST, FIRST])
+  const calls30 = Array.from({ length: 30 }, () => reader.getAll(byRank, { list: LIST }, SCATTER))
+  for (const found of await Promise.all(calls30)) expect(found).toHaveLength(1)
+})
+
+test('the bytes of an attempt that begins anew go back to the pages that share them', async () => {
+  await prepare('protected', 6, [LAST, FIRST])
+  const wheres = Array.from({ length: 5 }, () => ({ list: LIST }))
+  const pages = await reader.queryMany(byRank, wheres, { limit: 2, ...SCATTER })
+  expect(pages.map(({ items, cost }) => [items.length, cost.complete])).toEqual(wheres.map(() => [1, true]))
+})

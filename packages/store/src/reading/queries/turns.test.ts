@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { createTurns } from './turns.ts'
+
+test('so many calls run at once as there are turns, and the others follow in their order', async () => {
+  const turns = createTurns(2)
+  const began: number[] = []
+  const ends: (() => void)[] = []
+  const calls = [0, 1, 2, 3].map((number) =>
+    turns.pass(async () => {
+      began.push(number)
+      await new Promise<void>((resolve) => ends.push(resolve))
+    }, undefined),
+  )
+  await Promise.resolve()
+  expect(began).toEqual([0, 1])
+  ends[1]!()
+  await calls[1]
+  expect(began).toEqual([0, 1, 2])
+  ends[0]!()
+  await calls[0]
+  for (const end of ends) end()
+  await new Promise((resolve) => setImmediate(resolve))
+  for (const end of ends) end()
+  await Promise.all(calls)
+  expect(began).toEqual([0, 1, 2, 3])
+})
+
+test('a call that is aborted while it waits rejects with ABORTED, and leaves its turn to the next', async () => {
+  const turns = createTurns(1)
+  const { promise: held, resolve: end } = Promise.withResolvers<void>()
+  const first = turns.pass(() => held, undefined)
+  const aborting = new AbortController()
+  const second = turns.pass(async () => 'second', aborting.signal)
+  const third = turns.pass(async () => 'third', undefined)
+  aborting.abort()
+  await expect(second).rejects.toMatchObject({ code: 'ABORTED' })
+  end()
+  await first
+  expect(await third).toBe('third')
+})
+
+test('a call that fails gives its turn back', async () => {
+  const turns = createTurns(1)
+  await expect(turns.pass(() => Promise.reject(new Error('fails')), undefined)).rejects.toThrow('fails')
+  expect(await turns.pass(async () => 'next', undefined)).toBe('next')
+})
