@@ -81,7 +81,7 @@ export {
 } from './catalog/catalog.ts'
 export { bucketsOf, firstLayout } from './catalog/layout.ts'
 export { presentEntries, presentNumbers, presentShards, type StoreDriver } from './catalog/store-driver.ts'
-export { exactStepsOf, hasNearRows, isProtected } from './catalog/exact-indexes.ts'
+export { exactStepsOf, hasNearRows, protectedTablesOf } from './catalog/exact-indexes.ts'
 export { createPlacement, isWritable, placementOfRouter, type Placement } from './catalog/placement.ts'
 export {
   changeCatalog,

@@ -33,7 +33,7 @@ export { isFloorOld, placeAt, readableFloor, type ReadableFloor } from './floor.
 export type { PlacedKey, RowFailure, RowLanes, RowLanesOf } from './index-rows.ts'
 export { forEachShard, type EachShardOptions } from './joined-shards.ts'
 export { lastingPage } from './lasting-page.ts'
-export { localRows, splitRows, type SplitRows } from './local-rows.ts'
+export { isLocal, localRows, splitRows, type SplitRows } from './local-rows.ts'
 export { waitsFromText, waitsTask, type NotedWaits } from './moves/noted-waits.ts'
 export { createBucketWait, type WaitForBucket } from './moves/until-writable.ts'
 export { movedEntities, movedOrUndone, type SeenEntity, type VersionsOptions } from './on-disk.ts'

@@ -11,6 +11,17 @@ export interface SplitRows {
 
 const NONE: readonly never[] = []
 
+/** Tells whether a row or claim of an entity is written on this shard, which is the entity's, and only there. */
+export function isLocal(
+  { entry, key }: PlacedKey,
+  placement: Pick<Placement, 'rows'>,
+  entityId: Uint8Array,
+  shard: number,
+): boolean {
+  const shards = shardsOfRow(entry, placement, key, entityId)
+  return shards.length === 1 && shards[0] === shard
+}
+
 /**
  * Splits rows of an entity by the catalog of the attempt. While a move of a row's bucket is announced, the row is written on two shards, so
  * it is far.
@@ -27,12 +38,7 @@ export function splitRows(
   if (rows.length === 0) return { local: NONE, far: NONE }
   const local: PlacedKey[] = []
   const far: PlacedKey[] = []
-  for (const row of rows) {
-    const shards = shardsOfRow(row.entry, placement, row.key, entityId)
-    const isLocal = shards.length === 1 && shards[0] === shard
-    if (isLocal) local.push(row)
-    else far.push(row)
-  }
+  for (const row of rows) (isLocal(row, placement, entityId, shard) ? local : far).push(row)
   return { local, far }
 }
 

@@ -1,5 +1,6 @@
 import type { IndexDefinitionData } from '@looseleaf/core'
 import type { CatalogEntry, ExactStep, ShardCatalog } from '@looseleaf/core/internal'
+import type { Catalog } from './catalog.ts'
 
 /** Tells whether most rows of an index are near, so that it is worth being exact. Claims are never exact. */
 export function hasNearRows({ shardOn, near, unique }: IndexDefinitionData): boolean {
@@ -9,6 +10,19 @@ export function hasNearRows({ shardOn, near, unique }: IndexDefinitionData): boo
 /** Tells whether readers of an index have to protect themselves, because its rows may be deleted at once. */
 export function isProtected({ exact }: Pick<CatalogEntry, 'exact'>): boolean {
   return exact === 'protected' || exact === 'on'
+}
+
+/** By catalog, because every read asks. */
+const protectedTables = new WeakMap<Catalog, ReadonlySet<string>>()
+
+/** Returns the tables of the indexes whose readers have to protect themselves. */
+export function protectedTablesOf(catalog: Catalog): ReadonlySet<string> {
+  let found = protectedTables.get(catalog)
+  if (found === undefined) {
+    found = new Set(catalog.indexes.filter(isProtected).map(({ table }) => table))
+    protectedTables.set(catalog, found)
+  }
+  return found
 }
 
 /** By catalog, because every write needs the steps. */

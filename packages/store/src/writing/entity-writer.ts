@@ -1,4 +1,4 @@
-import { isLooseleafError, type LooseleafError, type CallOptions } from '@looseleaf/core'
+import { isLooseleafError, type Bag, type LooseleafError, type CallOptions } from '@looseleaf/core'
 import { elapsedBy, isUndecodable, isUndone, isVersion } from '@looseleaf/core/internal'
 import {
   isPending,
@@ -38,6 +38,7 @@ import { deferredTables, mayBeOfLocalRows } from './row-failures.ts'
 import { diffAll, keysOf, splitChange, type RowChange, type SplitChange } from './row-change.ts'
 import type { RowRemovals } from './row-removals.ts'
 import type { LanesOf, ShardLanes } from '../calls/shard-lanes.ts'
+import { lostRowsOf } from './rows-at-once.ts'
 import { superfluousRows } from './superseded-attempts.ts'
 import { unknownOutcome } from './unknown-outcome.ts'
 import type { WritePolicy } from './write-policy.ts'
@@ -101,6 +102,23 @@ export function createEntityWriter(
   /** Returns true if a commit deletes the local rows that it has lost, where no query can need them. */
   function removesLocal({ policies }: PlacedCatalog): boolean {
     return policy.writeOrder !== 'entity-first' && policies.deleteDelayMs === 0
+  }
+
+  /** Splits a change, with the lost rows that go with the commit. In the order of FriendFeed's article no writer deletes them. */
+  function splitLost(
+    catalog: PlacedCatalog,
+    shard: number,
+    entity: { readonly id: Uint8Array; readonly version: number },
+    change: RowChange,
+    bag: Bag | null,
+  ): SplitChange {
+    const { placement } = catalog
+    const removes = removesLocal(catalog)
+    if (policy.writeOrder === 'entity-first')
+      return splitChange(change, placement, entity, shard, removes, NONE)
+    const { atOnce, ...lost } = lostRowsOf(catalog, shard, entity.id, change, bag)
+    const staying = atOnce.length === 0 ? change : { ...change, ...lost }
+    return splitChange(staying, placement, entity, shard, removes, atOnce)
   }
 
   /** Returns true if this version is durable. A version that can be read may not be on disk yet. */
@@ -252,7 +270,7 @@ export function createEntityWriter(
       const version = context.clock.next(found.version)
       const split: SplitChange = staysFar
         ? { rows: change, local: undefined, localClaims: NONE }
-        : splitChange(change, placement, { id, version }, shard, removesLocal(catalog))
+        : splitLost(catalog, shard, { id, version }, change, bag)
       const { rows, local, localClaims } = split
       // The commit carries this shard's epoch, so its catalog decides. The catalogs of other shards may be one change behind.
       const defers = catalog.shards[shard]?.onIndexFailure === 'defer'

@@ -77,7 +77,7 @@ export interface SplitChange {
 
 /**
  * Splits a change by the catalog of the attempt; `shard` is that of the entity. With `removesLocal` the local rows and claims that may be
- * deleted at once are deleted in the transaction.
+ * deleted at once are deleted in the transaction. `atOnce` has further lost rows to delete there, see `lostRowsOf`.
  */
 export function splitChange(
   rows: RowChange,
@@ -85,11 +85,13 @@ export function splitChange(
   entity: { readonly id: Uint8Array; readonly version: number },
   shard: number,
   removesLocal: boolean,
+  atOnce: readonly PlacedKey[],
 ): SplitChange {
   const split = (some: readonly PlacedKey[]) => splitRows(placement, some, entity.id, shard)
   const [claimed, gained] = [split(rows.claimed), split(rows.gained)]
   const deleted = removesLocal ? split(rows.deletedNow) : { local: NONE, far: rows.deletedNow }
-  const local = localRows(claimed.local, gained.local, deleted.local, entity)
+  const lost = atOnce.length === 0 ? deleted.local : [...deleted.local, ...atOnce]
+  const local = localRows(claimed.local, gained.local, lost, entity)
   if (local === undefined) return { rows, local, localClaims: NONE }
   return {
     rows: { ...rows, claimed: claimed.far, gained: gained.far, deletedNow: deleted.far },

@@ -3,11 +3,10 @@ import type { CatalogEntry, ExactStep, Key } from '@looseleaf/core/internal'
 import {
   deriveEntryRows,
   exactStepsOf,
-  shardsOfRow,
   type PlacedCatalog,
   type Placement,
 } from '@looseleaf/index-engine/internal'
-import type { PlacedKey } from '@looseleaf/protocol/internal'
+import { isLocal, type PlacedKey } from '@looseleaf/protocol/internal'
 import type { RowChange } from './row-change.ts'
 
 /** The lost rows of a write, by the time of their deletion. Each row is in one list. */
@@ -29,6 +28,7 @@ export interface LosingWrite {
 }
 
 const NONE: readonly never[] = []
+const NO_STEPS: ReadonlyMap<string, ExactStep> = new Map()
 
 /** Splits the lost rows of a write by the catalog of its attempt. `bag` is null for a delete. */
 export function lostRowsOf(
@@ -38,9 +38,11 @@ export function lostRowsOf(
   rows: RowChange,
   bag: Bag | null,
 ): LostRows {
+  const { deletedNow, deletedLater } = rows
   const own = catalog.shards[shard]
-  const steps = own && exactStepsOf(own)
-  if (steps === undefined || steps.size === 0) return { ...rows, atOnce: NONE }
+  const isLosing = deletedNow.length > 0 || deletedLater.length > 0
+  const steps = isLosing && own !== undefined ? exactStepsOf(own) : NO_STEPS
+  if (steps.size === 0) return { deletedNow, deletedLater, atOnce: NONE }
   return splitLostRows({
     id,
     shard,
@@ -68,18 +70,15 @@ export function lostRowsOf(
  */
 export function splitLostRows({ id, shard, steps, placement, rows, keysAfter }: LosingWrite): LostRows {
   const { deletedNow, deletedLater, mayReturn } = rows
-  const isLocal = ({ entry, key }: PlacedKey): boolean => {
-    const shards = shardsOfRow(entry, placement, key, id)
-    return shards.length === 1 && shards[0] === shard
-  }
   const mayGo = (row: PlacedKey): boolean =>
     steps.get(row.entry.table) === 'on' &&
     !row.entry.unique &&
-    isLocal(row) &&
+    isLocal(row, placement, id, shard) &&
     !mayReturn.some(({ entry }) => entry === row.entry)
   const areAllLocal = (): boolean =>
     keysAfter().every(
-      ([entry, keys]) => !steps.has(entry.table) || keys.every((key) => isLocal({ entry, key })),
+      ([entry, keys]) =>
+        !steps.has(entry.table) || keys.every((key) => isLocal({ entry, key }, placement, id, shard)),
     )
 
   const lostWhole = deletedNow.filter(mayGo)

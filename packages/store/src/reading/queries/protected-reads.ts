@@ -1,7 +1,7 @@
 import { LooseleafError } from '@looseleaf/core'
 import type { CatalogEntry, IndexRow, IndexScan, IndexTable, ShardSnapshot } from '@looseleaf/core/internal'
 import {
-  isProtected,
+  protectedTablesOf,
   tableSpec,
   type EngineContext,
   type IntersectionPlan,
@@ -63,10 +63,7 @@ export function createProtectedReads({ catalog }: Pick<EngineContext, 'catalog'>
   const turns = createTurns()
 
   /** Goes by the newest catalog: that of the call may have been read before readers of the index had to protect themselves. */
-  function mustProtect({ table }: CatalogEntry): boolean {
-    const { indexes } = catalog.current()
-    return indexes.some((entry) => entry.table === table && isProtected(entry))
-  }
+  const mustProtect = ({ table }: CatalogEntry): boolean => protectedTablesOf(catalog.current()).has(table)
 
   /** Lets each shard answer one statement, and throws `NeedsSnapshot` for the next. */
   function inOneStatement({ view, entries }: Sources, readsOn: boolean): Guard {

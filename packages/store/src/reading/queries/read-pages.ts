@@ -63,12 +63,12 @@ export function createReadPages(
         const { page, reader, damaged } = await protectedReads.read(
           sources,
           { plan, signal },
-          async (guard) => {
+          async (guard, isLast) => {
             const list = createDamagedList(handleOnce)
             const made = rows(guarded(wholeReader(sources, plan, list.handle), guard))
-            const found = await withRefund(budget, (counted) =>
-              runQuery(made, plan, { cursor, signal, budget: counted }),
-            )
+            const run = (counted: ByteBudget): Promise<QueryPage> =>
+              runQuery(made, plan, { cursor, signal, budget: counted })
+            const found = await (isLast ? run(budget) : withRefund(budget, run))
             return { page: found, reader: made, damaged: list }
           },
         )
