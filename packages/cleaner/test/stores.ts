@@ -5,6 +5,7 @@ import {
   type DriverFactory,
   type IndexDefinitionData,
   type Observer,
+  type Router,
   type Time,
 } from '@looseleaf/core'
 import type { CatalogEntry, IndexRow, IndexTable } from '@looseleaf/core/internal'
@@ -55,6 +56,7 @@ export interface OpenOptions {
   readonly onIndexFailure?: 'fail' | 'defer'
   readonly onWarning?: (message: string) => unknown
   readonly observer?: Observer
+  readonly router?: Router
 }
 
 /** Returns the context with this `deleteDelayMs`, regardless of the store's policies. */

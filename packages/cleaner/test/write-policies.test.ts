@@ -5,6 +5,7 @@ import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'
 import { type FaultPlan, faultyDriver, keepOpen, withoutPauses } from '@looseleaf/testkit'
+import { farRouter } from '@looseleaf-tooling/kit/far-router'
 import { upsertsRows } from '@looseleaf-tooling/kit/row-writes'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkIndex, sweep } from '../src/index.ts'
@@ -279,7 +280,7 @@ describe("onIndexFailure: 'defer'", () => {
 describe("writeOrder: 'entity-first'", () => {
   it('an entity-first put commits before it writes rows, and leaves lost rows to the cleaner', async () => {
     const calls: string[] = []
-    const store = await open({ writeOrder: 'entity-first' })
+    const store = await open({ writeOrder: 'entity-first', router: farRouter() })
     plan = (call) => {
       calls.push(`${call.table} ${call.operation}`)
       return undefined

@@ -22,6 +22,7 @@ import type { OpenSnapshot } from './database/held-session.ts'
 import { createFlush } from './bookkeeping/flush.ts'
 import { createIndexTable } from './indexes/index-table.ts'
 import { createPendingTable } from './entities/pending-table.ts'
+import { createLocalRows } from './local-rows/local-rows.ts'
 import { createRowsOf } from './indexes/rows-of.ts'
 import { toNumber, toText } from './database/row-values.ts'
 import { columnNames, INCLUDED, indexTableStatements, primaryKey, tableStatements } from './schema/schema.ts'
@@ -72,7 +73,10 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
   const claimTables = new Map<string, ClaimTable>()
 
   const entitiesBy = (by: Session): EntityTable =>
-    createEntityTable({ shardName: name, session: by, flavor, table: entityTable })
+    createEntityTable(
+      { shardName: name, session: by, flavor, table: entityTable },
+      createLocalRows({ session: by, flavor, table: entityTable }),
+    )
   const indexTableBy = (by: Session, spec: IndexTableSpec): IndexTable =>
     createIndexTable({ shardName: name, session: by, flavor, spec, flush, entityTable })
 

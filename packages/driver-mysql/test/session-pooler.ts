@@ -121,12 +121,12 @@ async function sendApart(
   let sequence = 1
   for (const [i, text] of texts.entries()) {
     const hasFailed = await new Promise<boolean>((resolve) =>
-      sessionFor(text).send(queryPacket(text), (bytes, isLast) => {
+      sessionFor(text).send(queryPacket(text), (bytes, isEnd) => {
         const packet = Buffer.from(bytes)
         packet[3] = sequence++ & 0xff
-        if (isLast && i < texts.length - 1) markMore(packet)
+        if (isEnd && i < texts.length - 1) markMore(packet)
         answer(packet)
-        if (isLast) resolve(packet[4] === 0xff)
+        if (isEnd) resolve(packet[4] === 0xff)
       }),
     )
     if (hasFailed) return

@@ -56,10 +56,10 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
     return statement
   }
 
-  function run<Row>({ sql, parameters }: CompiledQuery): QueryResult<Row> {
+  function run<R>({ sql, parameters }: CompiledQuery): QueryResult<R> {
     const statement = prepare(sql)
     files.check(!statement.readonly)
-    if (statement.reader) return { rows: statement.all(...parameters) as Row[] }
+    if (statement.reader) return { rows: statement.all(...parameters) as R[] }
     return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) }
   }
 

@@ -275,8 +275,7 @@ describe('metrics', () => {
         'looseleaf.table': table,
       })
     expect(points(collected, 'db.client.operation.duration')).toMatchObject({
-      [ofStatement('INSERT', 'index')]: 1,
-      [ofStatement('INSERT', 'entities')]: 1,
+      [ofStatement('TRANSACTION', 'index')]: 1,
       [ofStatement('SELECT', 'entities')]: expect.any(Number),
     })
     expect(points(collected, 'looseleaf.lane.items')).toMatchObject({

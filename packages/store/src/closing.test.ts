@@ -6,7 +6,7 @@ import { farRouter } from '@looseleaf-tooling/kit/far-router'
 import { describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 
-const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'id' })
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 
 const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean } => ({
   asymmetricMatch: (error) => isLooseleafError(error, code),

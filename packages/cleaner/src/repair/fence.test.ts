@@ -5,6 +5,7 @@ import { addRow, byUser, expectedRows, openStore, rowFor, rowsIn, tableOf, found
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { sweep, sweepIndex } from '../sweep/sweep.ts'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { farRouter } from '@looseleaf-tooling/kit/far-router'
 
 const eve = { user_id: 'eve', published: 1 }
 
@@ -70,7 +71,8 @@ test.each(['update', 'create'] as const)(
   'a writer that was paused before its commit loses to the fence, starts again and is found (%s)',
   async (kind) => {
     const driver = await memoryShards(2).connect()
-    const store = await openStore({ driver })
+    const router = farRouter()
+    const store = await openStore({ driver, router })
     const id = store.newId()
     if (kind === 'update') await store.put({ user_id: 'ada', published: 1 }, { id })
 
@@ -78,6 +80,7 @@ test.each(['update', 'create'] as const)(
     const reached = Promise.withResolvers<void>()
     const resume = Promise.withResolvers<void>()
     const paused = await openStore({
+      router,
       driver: watchedDriver(driver, async (_, method) => {
         if (method !== 'insert' && method !== 'replace') return
         commits.push(method)

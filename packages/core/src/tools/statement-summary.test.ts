@@ -12,6 +12,8 @@ test.each([
   ['DROP TABLE IF EXISTS `index_a`', 'DROP', 'index_a'],
   ['/*M!1 SET STATEMENT a = 1 FOR */ UPDATE `looseleaf_meta` SET a = 1', 'UPDATE', 'looseleaf_meta'],
   ['START TRANSACTION', 'START', undefined],
+  ['START TRANSACTION; INSERT INTO `index_a` (a) VALUES (?); COMMIT', 'TRANSACTION', 'index_a'],
+  ['BEGIN IMMEDIATE; INSERT INTO "index_a" (a) VALUES (?); COMMIT', 'TRANSACTION', 'index_a'],
   ['', '', undefined],
 ])('summarise finds operation and table: %s', (text, operation, table) => {
   expect(summarise(text)).toEqual({ operation, table })

@@ -19,10 +19,20 @@ import { boundedRow, lengthsOf, selectedRow } from './bounded-rows.ts'
 import { rangeParameters, rangeParts } from './changes-range.ts'
 import { createEntityCopies } from './entity-copies.ts'
 import { entityCalls, sortedById, type EntityTableOptions } from './entity-calls.ts'
-import { createLocalRows } from './local-rows.ts'
 import { pendingUpsert } from './pending-table.ts'
 
-export function createEntityTable(options: EntityTableOptions): EntityTable {
+/**
+ * Builds the statements of `local` rows, which share the transaction of their entities. Tables stand in the order of their names:
+ * transactions that lock rows in one order cannot deadlock.
+ */
+export interface LocalRowStatements {
+  /** Claims and upserts, which come before the entities. */
+  before(entities: readonly EntityInsert[]): readonly BoundStatement[]
+  /** Deletes for the entities that were written. */
+  after(entities: readonly EntityInsert[]): readonly BoundStatement[]
+}
+
+export function createEntityTable(options: EntityTableOptions, localRows: LocalRowStatements): EntityTable {
   const { session, flavor, shardName } = options
   const calls = entityCalls(options)
   const { statements, reading, writing, write, faults, select, refuseStaleEpoch } = calls
@@ -35,7 +45,6 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     fence: statements.fence,
     updated: statements.updated,
   })
-  const localRows = createLocalRows(options)
 
   async function pageOf(
     query: CompiledQuery,

@@ -6,13 +6,12 @@ import {
   type IndexTableSpec,
   type Key,
 } from '@looseleaf/core/internal'
-import { claimStatements } from '../claims/claim-statements.ts'
 import type { Flavor } from '../database/flavor.ts'
-import type { BoundStatement, FaultCodes, Session } from '../database/session.ts'
+import type { BoundStatement, Session } from '../database/session.ts'
 import { MAX_WRITE_ROWS } from '../database/sql-parts.ts'
 import { indexCalls, indexFaults } from './index-calls.ts'
 import { indexStatements, NO_BODY } from './index-statements.ts'
-import { claimsByKey, sortedByKey } from './key-order.ts'
+import { sortedByKey } from './key-order.ts'
 
 /** A row to delete if a write of its entity was done. */
 export interface LostRow extends Pick<EntityInsert, 'version' | 'body'> {
@@ -23,8 +22,6 @@ export interface LostRow extends Pick<EntityInsert, 'version' | 'body'> {
 /** Returns the writes of one index table, or table of claims, in statements of up to `MAX_WRITE_ROWS` rows in the order of their keys. */
 export interface IndexWrites {
   upserts(rows: readonly IndexRow[]): readonly BoundStatement[]
-  /** Takes claims. A claim of another entity fails the statement as `DUPLICATE_KEY`. */
-  takes(rows: readonly IndexRow[]): readonly BoundStatement[]
   /** Deletes rows whose stamp is below the version, if the entity has this version and this body. */
   removals(rows: readonly LostRow[]): readonly BoundStatement[]
 }
@@ -41,15 +38,10 @@ export function indexWrites(
   spec: IndexTableSpec,
 ): IndexWrites {
   const statements = indexStatements(spec, flavor, entityTable)
-  const claims = claimStatements(spec, flavor)
   const directions = directionsOf(spec.columns)
   const { shape } = indexCalls(session, spec)
   const { parameters: sessionParameters } = flavor.ownSession
   const faults = indexFaults(spec)
-  const claimFaults: FaultCodes = {
-    ...faults,
-    'fence-refused': ['DUPLICATE_KEY', `another entity has a claim in ${spec.table}; nothing was written.`],
-  }
 
   function upsert(rows: readonly IndexRow[]): BoundStatement {
     const query = shape(`upsert ${rows.length}`, () => statements.upsert(rows.length), {
@@ -63,17 +55,6 @@ export function indexWrites(
       if (spec.covering) parameters.push(included)
     }
     return { query, parameters, faults }
-  }
-
-  function take(rows: readonly IndexRow[]): BoundStatement {
-    const query = shape(`take or fail ${rows.length}`, () => claims.takeOrFail(rows.length))
-    const parameters = rows.flatMap<unknown>(({ key, entityId, version }, i) => [
-      ...key,
-      entityId,
-      ...(i === 0 ? sessionParameters : []),
-      version,
-    ])
-    return { query, parameters, faults: claimFaults }
   }
 
   function remove(rows: readonly LostRow[]): BoundStatement {
@@ -91,12 +72,12 @@ export function indexWrites(
 
   return {
     upserts: (rows) => inChunks(sortedByKey(rows, directions), upsert),
-    takes: (rows) => inChunks(claimsByKey(rows, directions), take),
     removals: (rows) => inChunks(sortedByKey(rows, directions), remove, MAX_REMOVALS),
   }
 }
 
-function inChunks<Row>(
+/** Cuts rows into statements of at most this many. */
+export function inChunks<Row>(
   rows: readonly Row[],
   statementOf: (rows: readonly Row[]) => BoundStatement,
   length = MAX_WRITE_ROWS,

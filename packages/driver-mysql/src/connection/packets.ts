@@ -11,7 +11,7 @@ import { tokenStatement } from '../settings/session-token.ts'
 import { bytesOf, textOf } from './literals.ts'
 import type { ClientAnswer, ClientConnection, ClientResult, StatedCounts } from './mysql2.ts'
 
-/** What the connections of one pool know about packets. */
+/** Knowledge about packets that the connections of one pool share. */
 export interface PacketUse {
   /** True once the server, or a proxy before it, has refused several statements in one packet. */
   isRefused: boolean

@@ -108,7 +108,7 @@ export function refusesPrepared(error: unknown): boolean {
   return NOT_PREPARED.has(serverNumber(error) ?? 0)
 }
 
-/** Tells whether the server, or a proxy, refused a packet because it has several statements. Nothing was done. */
+/** Tells whether the server, or a proxy, refused a packet because it has several statements, and so did nothing. */
 export function refusesPackets(error: unknown): boolean {
   const number = serverNumber(error) ?? 0
   return number === NOT_ALLOWED || refusedOutright.has(number)

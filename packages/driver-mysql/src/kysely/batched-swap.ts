@@ -1,4 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
+import type { EntityReplace } from '@looseleaf/core/internal'
 import {
   parameter,
   toCount,
@@ -42,8 +43,8 @@ export function batchedSwap({ shardName, session, table, fence, updated }: SwapT
   }
 }
 
-function inChunks<Row>(rows: readonly Row[]): readonly (readonly Row[])[] {
-  const chunks: (readonly Row[])[] = []
+function inChunks(rows: readonly EntityReplace[]): readonly (readonly EntityReplace[])[] {
+  const chunks: (readonly EntityReplace[])[] = []
   for (let start = 0; start < rows.length; start += MAX_NAMED)
     chunks.push(rows.slice(start, start + MAX_NAMED))
   return chunks

@@ -125,9 +125,12 @@ export function createShardLanes(
   const entityWrite = {
     maxBytes: MAX_BYTES,
     keyOf: (row: { id: Uint8Array }) => idKey(row.id),
-    // Local and pending rows need a transaction. The others go without one.
-    groupOf: ({ epoch, deferred, local }: Commit) =>
-      local === undefined && (deferred?.length ?? 0) === 0 ? epoch : `transaction ${epoch}`,
+    // Local and pending rows need a transaction. The others go without one. A table that fails local rows must not fail the write of an
+    // entity whose rows were deferred because of that table.
+    groupOf({ epoch, deferred, local }: Commit) {
+      if (local !== undefined) return `local ${epoch}`
+      return (deferred?.length ?? 0) === 0 ? epoch : `deferred ${epoch}`
+    },
     bytesOf: ({ body, local }: Commit) => (body?.length ?? 0) + (local === undefined ? 0 : localBytes(local)),
   }
 

@@ -50,14 +50,12 @@ describe('a trace', () => {
       ['put', undefined, undefined],
       ['get', undefined, undefined],
     ])
-    // Upsert of the index row, insert of the entity, and read.
+    // The local index row and the entity are one transaction.
     expect(trace.statements.map(({ operation, table }) => [operation, table])).toEqual([
-      ['INSERT', 'index_by_name'],
-      ['INSERT', 'entities'],
+      ['TRANSACTION', 'index_by_name'],
       ['SELECT', 'entities'],
     ])
     expect(trace.statements.map(({ calls, others }) => [calls.map(({ name }) => name), others])).toEqual([
-      [['put'], 0],
       [['put'], 0],
       [['get'], 0],
     ])
@@ -109,10 +107,10 @@ describe('a trace', () => {
       void store.get(id)
       return running
     })
-    expect(operations(trace)).toEqual(['SELECT', 'INSERT', 'UPDATE'])
+    expect(operations(trace)).toEqual(['SELECT', 'TRANSACTION'])
     await store.settled()
     await store.get(id)
-    expect(operations(trace)).toEqual(['SELECT', 'INSERT', 'UPDATE'])
+    expect(operations(trace)).toEqual(['SELECT', 'TRANSACTION'])
   })
 
   test('a trace contains the traces nested in it', async () => {

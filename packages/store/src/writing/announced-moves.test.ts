@@ -1,5 +1,5 @@
 import { parseId, type Driver } from '@looseleaf/core'
-import type { IndexRow, LayoutMove, StoreLayout } from '@looseleaf/core/internal'
+import type { EntityInsert, IndexRow, LayoutMove, StoreLayout } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalogContents, tableSpec } from '@looseleaf/index-engine/internal'
@@ -146,6 +146,20 @@ describe.each(['both', 'target', 'undoing'] as const)('a move in the phase %s', 
     await memory.shards[shard]!.claims(spec).take([{ key: [Buffer.from(mail)], entityId: dead, version: 1 }])
     await store.put({ mail }, { id })
     expect((await rowCounts())['by_mail']).toEqual([1, 1])
+  })
+
+  test('a row is far while a move of its bucket is announced', async () => {
+    const locals: unknown[] = []
+    plan = ({ operation, args }) => {
+      if (operation === 'insert')
+        locals.push(...(args[0] as readonly EntityInsert[]).map(({ local }) => local))
+      return undefined
+    }
+    await announce(phase)
+    await store.put({ name, mail, rank: 1 }, { id })
+    await announce(undefined)
+    await store.put({ name, rank: 1 }, { id: idOnShard0() })
+    expect(locals).toMatchObject([undefined, { upsert: [{}, {}] }])
   })
 
   test('claims are taken at the source, then at the target, before the commit', async () => {

@@ -297,9 +297,12 @@ export function createEntityWriter(
               return send({ ...row, local: { ...local, claims: undefined } })
             }))
       } catch (error) {
-        const failsLocally = sent !== undefined && local !== undefined && mayBeOfLocalRows(error, defers)
+        const failsLocally =
+          sent !== undefined &&
+          local !== undefined &&
+          mayBeOfLocalRows(error, defers || policy.writeOrder === 'entity-first')
         if (!failsLocally && !isUndone(error)) throw error
-        // Nothing was written, so this attempt will never be committed.
+        // The attempt has written no entity, and will never be committed.
         outcome = 'undone'
         obstacle = error
         staysFar ||= failsLocally

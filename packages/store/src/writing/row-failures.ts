@@ -8,12 +8,13 @@ export function deferredTables(failures: readonly RowFailure[], defers: boolean)
 }
 
 /**
- * Returns true if the failure of a commit may be that of its local rows, and if they are treated otherwise when they fail by themselves:
- * rows in the table of a dropped index are not needed, and others may be deferred.
+ * Returns true if the failure of a commit may be that of local rows, its own or those of another write in the same transaction. The next
+ * attempt sends its rows by statements of their own, so that each write fails by its own rows only. `spares`: rows that fail are written
+ * later, and do not fail their entity.
  */
-export function mayBeOfLocalRows(error: unknown, defers: boolean): error is LooseleafError {
+export function mayBeOfLocalRows(error: unknown, spares: boolean): error is LooseleafError {
   if (!isLooseleafError(error) || error.unknownOutcome) return false
-  return error.code === 'INDEX_NOT_FOUND' || (defers && error.retryable)
+  return error.undone || error.code === 'INDEX_NOT_FOUND' || (spares && error.retryable)
 }
 
 /** Returns true if the shard of the index row fails for a while, so that the row may be written later. */

@@ -173,7 +173,7 @@ export function localRowContract(
     expect(await rowsIn(bench, claims, ids)).toEqual([])
     expect(await rowsIn(bench, spec, ids)).toEqual([])
     expect(await bench.shard.entities.readVersions(ids)).toEqual([6, 6])
-    // Of two entities in one call, one cannot have the key of the other.
+    // Two entities of one call cannot have the same key.
     const rivals = [newEntity(1), newEntity(1)].map((entity) => withClaims(entity, claims, 99n))
     expect(await codeOf(bench.shard.entities.insert(rivals, { epoch }))).toBe('DUPLICATE_KEY')
     expect(
@@ -222,7 +222,10 @@ export function localRowContract(
     const entity = newEntity(5)
     await bench.shard.entities.insert([withRows(entity, [spec, 1n])], { epoch })
     const tombstone = {
-      ...{ id: entity.id, base: 5, version: 6, body: null },
+      id: entity.id,
+      base: 5,
+      version: 6,
+      body: null,
       local: { remove: [{ spec, rows: [{ key: [1n] }] }] },
     }
     expect(await bench.shard.entities.replace([tombstone], { epoch })).toEqual([true])

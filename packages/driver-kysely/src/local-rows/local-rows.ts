@@ -1,28 +1,31 @@
 import type { EntityInsert, IndexTableSpec, LocalRows, RowsOfTable } from '@looseleaf/core/internal'
 import type { BoundStatement } from '../database/session.ts'
+import { claimTakes } from '../claims/claim-writes.ts'
 import { indexWrites, type IndexWrites, type LostRow } from '../indexes/index-writes.ts'
-import type { EntityTableOptions } from './entity-calls.ts'
+import type { LocalRowStatements } from '../entities/entity-table.ts'
+import type { EntityTableOptions } from '../entities/entity-calls.ts'
 
-/**
- * Builds the statements of `local` rows, which share the transaction of their entities. Tables stand in the order of their names:
- * transactions that lock rows in one order cannot deadlock.
- */
-export interface LocalRowStatements {
-  /** Claims and upserts, which come before the entities. */
-  before(entities: readonly EntityInsert[]): readonly BoundStatement[]
-  /** Deletes for the entities that were written. */
-  after(entities: readonly EntityInsert[]): readonly BoundStatement[]
+interface TableWrites extends IndexWrites {
+  readonly takes: ReturnType<typeof claimTakes>
 }
 
 const NONE: readonly never[] = []
 
-export function createLocalRows({ session, flavor, table }: EntityTableOptions): LocalRowStatements {
-  const byTable = new Map<string, IndexWrites>()
+/** Creates the statements of local rows of one entity table. */
+export function createLocalRows({
+  session,
+  flavor,
+  table,
+}: Omit<EntityTableOptions, 'shardName'>): LocalRowStatements {
+  const byTable = new Map<string, TableWrites>()
 
-  function writesOf(spec: IndexTableSpec): IndexWrites {
+  function writesOf(spec: IndexTableSpec): TableWrites {
     let writes = byTable.get(spec.table)
-    if (writes === undefined)
-      byTable.set(spec.table, (writes = indexWrites({ session, flavor, entityTable: table }, spec)))
+    if (writes === undefined) {
+      const options = { session, flavor, entityTable: table }
+      writes = { ...indexWrites(options, spec), takes: claimTakes(options, spec) }
+      byTable.set(spec.table, writes)
+    }
     return writes
   }
 
@@ -31,7 +34,7 @@ export function createLocalRows({ session, flavor, table }: EntityTableOptions):
     entities: readonly EntityInsert[],
     listOf: (local: LocalRows) => readonly RowsOfTable<Given>[] | undefined,
     rowOf: (given: Given, entity: EntityInsert) => Row,
-    build: (writes: IndexWrites, rows: readonly Row[]) => readonly BoundStatement[],
+    build: (writes: TableWrites, rows: readonly Row[]) => readonly BoundStatement[],
   ): readonly BoundStatement[] {
     const tables = new Map<string, { readonly spec: IndexTableSpec; readonly rows: Row[] }>()
     for (const entity of entities) {
