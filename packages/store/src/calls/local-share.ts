@@ -24,8 +24,11 @@ const ENOUGH = 0.75
 const MIN_SEEN = 12
 /** A row changes the share by one in so many. */
 const WINDOW = 64
-/** Rows of a page that are looked at: the first ones, which decide whether it needs another statement. */
-const SAMPLE = 8
+/** Rows of a page that are looked at: many until the share is known, and then few, because each takes a look at the placement. */
+const FIRST_SAMPLE = 16
+const SAMPLE = 2
+/** Rows of a page whose lengths are looked at. */
+const LENGTH_SAMPLE = 8
 /** Share of bodies left out from which entities are read by id, and scans until they are tried again. */
 const MANY_LONG = 0.25
 const REST = 200
@@ -59,14 +62,14 @@ export function createLocalShare(isAlwaysLocal: boolean): LocalShare {
       return true
     },
     learn(page, isLocal) {
-      const count = Math.min(page.length, seen < WINDOW ? SAMPLE * 2 : SAMPLE)
+      const count = Math.min(page.length, seen < WINDOW ? FIRST_SAMPLE : SAMPLE)
       for (let i = 0; i < count; i++) {
         if (seen < WINDOW) seen++
         share += ((isLocal(page[i]!) ? 1 : 0) - share) / seen
       }
     },
     learnLengths(page, isLong) {
-      const count = Math.min(page.length, SAMPLE)
+      const count = Math.min(page.length, LENGTH_SAMPLE)
       for (let i = 0; i < count; i++) longShare += ((isLong(page[i]!) ? 1 : 0) - longShare) / WINDOW
     },
   }
