@@ -5,6 +5,8 @@ import { createReferenceShard, type ShardState } from './reference-driver.ts'
 export interface ReferenceReplica extends Shard {
   /** Shows this state from now on. Before the first call the replica is empty. */
   show(state: ShardState): void
+  /** Returns the state that it shows. */
+  state(): ShardState
 }
 
 export function createReferenceReplica(name: string, now: () => number): ReferenceReplica {
@@ -22,6 +24,7 @@ export function createReferenceReplica(name: string, now: () => number): Referen
       }
       return table
     },
+    state: () => shown ?? shard.state(),
     show(state) {
       shown = state
       shard.fallBack(state, 'everything')

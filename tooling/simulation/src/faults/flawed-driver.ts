@@ -13,8 +13,10 @@ import type {
   IndexTableSpec,
   PendingTable,
 } from '@looseleaf/core/internal'
+import { idKey } from '@looseleaf/core/internal'
 import { keyIdentity } from '@looseleaf/index-engine/internal'
-import type { ReferenceIndex, ReferenceShard } from '@looseleaf-tooling/kit/reference-driver'
+import type { ReferenceIndex, ReferenceShard, ShardState } from '@looseleaf-tooling/kit/reference-driver'
+import { byName, bySeat } from '../world/indexes.ts'
 import { removeLocalRows } from './flawed-local-rows.ts'
 import type { Flaw } from './flaws.ts'
 
@@ -35,14 +37,28 @@ export function failingOver(
   shard: ReferenceShard,
   flaw: Flaw | undefined,
 ): Pick<ReferenceShard, 'state' | 'fallBack'> {
-  if (flaw !== 'pending rows stay behind') return shard
   return {
     ...shard,
     fallBack(state, what) {
       const { rows } = shard.pending
+      const own = new Set([...shard.entities.rows, ...state.entities].map(({ id }) => idKey(id)))
       shard.fallBack(state, what)
-      shard.pending.restore(rows)
+      if (flaw === 'pending rows stay behind') shard.pending.restore(rows)
+      if (what === 'entities') bringRowsBack(shard, state, own)
     },
+  }
+}
+
+/** Brings index rows back that were deleted in transactions of their entities, which the failover has lost. */
+function bringRowsBack(shard: ReferenceShard, { indexes }: ShardState, own: ReadonlySet<string>): void {
+  for (const [table, rows = []] of indexes) {
+    const index = shard.index({ table, columns: [] })
+    // Claims are not deleted there while failovers may lose commits.
+    const areClaims = [byName, bySeat].some(({ name }) => table.startsWith(`index_${name}`))
+    if (index.state() === undefined || areClaims) continue
+    const isGone = ({ key, entityId }: IndexRow): boolean =>
+      own.has(idKey(entityId)) && index.versionOf(key, entityId) === undefined
+    for (const row of rows.filter(isGone)) index.upsert([row]).catch(() => undefined)
   }
 }
 

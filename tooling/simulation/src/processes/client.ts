@@ -5,7 +5,7 @@ import type { Operation } from '../history/evidence.ts'
 import type { History } from '../history/history.ts'
 import { ALL_VALUES, NAMES, SEATS, type EntityValues } from '../world/indexes.ts'
 import { replicaReads } from './replica-reads.ts'
-import { cachedReads, plainReads, searches, searchesForMoved } from './searches.ts'
+import { cachedReads, nearSearches, plainReads, searches, searchesForMoved } from './searches.ts'
 import type { Circumstances } from '../faults/circumstances.ts'
 
 export interface ClientOptions {
@@ -46,7 +46,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
     keys: [writesOfKeys, [...writesOfKeys, ...searches]],
   }[clients]
   for (let n = 0; options.mayGoOn(n); n++) {
-    const act = random.pick(ofCopies(options) ?? (acts[random.chance(0.6) ? 0 : 1] as readonly Act[]))
+    const act = random.pick(ofPlaces(options) ?? (acts[random.chance(0.6) ? 0 : 1] as readonly Act[]))
     const operation = options.history.begin(options.store)
     try {
       await act(options, operation)
@@ -57,8 +57,15 @@ export async function runClient(options: ClientOptions): Promise<void> {
   }
 }
 
-/** Chosen often if entities are at several places. */
-function ofCopies({ random, replicas, cacheMs, movers }: ClientOptions): readonly Act[] | undefined {
+/** Chosen often if entities are at several places, or near each other. */
+function ofPlaces({
+  random,
+  replicas,
+  cacheMs,
+  movers,
+  nearValues,
+}: ClientOptions): readonly Act[] | undefined {
+  if (nearValues !== undefined && random.chance(0.25)) return nearSearches
   if (replicas !== undefined && random.chance(0.5)) return replicaReads
   if (movers > 0 && random.chance(0.25)) return plainReads
   return cacheMs > 0 && random.chance(0.4) ? cachedReads : undefined

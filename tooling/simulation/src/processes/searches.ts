@@ -7,6 +7,7 @@ import type { SearchRequest } from '../history/evidence.ts'
 import {
   byGroupAndRank,
   byGroupAndRankElsewhere,
+  byNearRank,
   byPair,
   byRank,
   GROUPS,
@@ -108,6 +109,9 @@ export function anyQuestionForMoved(random: Random): Question {
       )
 }
 
+/** A search in the index whose rows move on the shard of their entities. */
+const anyQuestionForNear = (): Question => question(byNearRank, { rank: { gte: RANKS[0] } }, () => true)
+
 /** Page sizes: mostly the whole result, in one read of each shard or in several. */
 const LIMITS = [1, 2, 3, 4, 100, 100]
 
@@ -168,16 +172,18 @@ const pages: Act = async ({ store, random, history }, operation) => {
   history.paged(operation, request, items, isComplete)
 }
 
-const count: Act = async ({ store, random, history }, operation) => {
-  const request = anyQuestion(random)
-  const exact = random.chance(0.5)
-  history.counted(
-    operation,
-    request,
-    await store.count(request.index, request.where, { exact, scatter: true }),
-    exact,
-  )
-}
+const countFor =
+  (ask: (random: Random) => Question): Act =>
+  async ({ store, random, history }, operation) => {
+    const request = ask(random)
+    const exact = random.chance(0.5)
+    history.counted(
+      operation,
+      request,
+      await store.count(request.index, request.where, { exact, scatter: true }),
+      exact,
+    )
+  }
 
 const scan: Act = async ({ store, history }: ClientOptions, operation) => {
   const items: Bag[] = []
@@ -188,11 +194,20 @@ const scan: Act = async ({ store, history }: ClientOptions, operation) => {
 
 const query = queryFor(anyQuestion)
 const all = allFor(anyQuestion)
+const count = countFor(anyQuestion)
+const queryForNear = queryFor(anyQuestionForNear)
 const queryForMoved = queryFor(anyQuestionForMoved)
 const allForMoved = allFor(anyQuestionForMoved)
 
 /** Reads for lives with a shared cache. */
 export const cachedReads: readonly Act[] = [get, get, getMany]
+/** Searches for lives whose entities are near each other. */
+export const nearSearches: readonly Act[] = [
+  queryForNear,
+  queryForNear,
+  allFor(anyQuestionForNear),
+  countFor(anyQuestionForNear),
+]
 /** Reads for lives with moves. */
 export const plainReads: readonly Act[] = [get]
 export const searches: readonly Act[] = [get, get, query, query, query, all, pages, count, scan]

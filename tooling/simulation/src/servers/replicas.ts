@@ -1,5 +1,9 @@
 import type { Shard } from '@looseleaf/core'
-import { createReferenceReplica, type ReferenceShard } from '@looseleaf-tooling/kit/reference-driver'
+import {
+  createReferenceReplica,
+  withSnapshots,
+  type ReferenceShard,
+} from '@looseleaf-tooling/kit/reference-driver'
 import type { FaultKind } from '../faults/faults.ts'
 import type { Flaw } from '../faults/flaws.ts'
 import type { ShardMoment, ShardPast } from './shard-past.ts'
@@ -76,7 +80,10 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   const strikes = (kind: FaultKind): boolean => random.chance(options.faults()[kind])
 
   function createServer(primary: ReferenceShard, number: number, place: number): Server {
-    const replica = createReferenceReplica(`replica ${place} of ${number}`, options.now)
+    const replica = withSnapshots(
+      createReferenceReplica(`replica ${place} of ${number}`, options.now),
+      options.now,
+    )
     let shown: ShardMoment | undefined
     return {
       number,

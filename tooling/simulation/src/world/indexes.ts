@@ -6,6 +6,9 @@ import { placeOfNear } from '@looseleaf/index-engine/internal'
 /** One row per entity. It moves within the searched range, between shards, and in either direction. */
 export const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'rank' })
 
+/** The same rows on the shard of their entity, in lives whose entities are near each other. */
+export const byNearRank = defineIndex('by_near_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
+
 /** Two ranks share a key. */
 export const pairOf = (rank: number): number => Math.floor(rank / 2)
 

@@ -2,7 +2,11 @@ import type { CleanerStore } from '@looseleaf/cleaner/internal'
 import { msgpackZlibCodec } from '@looseleaf/codec'
 import { LooseleafError, parseId, type Codec, type Randomness, type Router } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
+import {
+  createReferenceDriver,
+  withSnapshots,
+  type ReferenceDriver,
+} from '@looseleaf-tooling/kit/reference-driver'
 import { byGroup, byTag } from '@looseleaf-tooling/simulation/by-tag-and-group'
 import { createRandom, type Random } from '@looseleaf-tooling/kit/random'
 import { createDisk, type Disk } from '../servers/disk.ts'
@@ -11,7 +15,7 @@ import { noFaults, type FaultKind } from '../faults/faults.ts'
 import { failingOver, withFlaw } from '../faults/flawed-driver.ts'
 import { cleanersContext, writersDriver, writersTime } from '../faults/flawed-process.ts'
 import type { Flaw } from '../faults/flaws.ts'
-import { byName, byPair, byRank, valuesOn, type EntityValues } from './indexes.ts'
+import { byName, byNearRank, byPair, byRank, valuesOn, type EntityValues } from './indexes.ts'
 import { createOwners, type Owners } from './owners.ts'
 import { smallRouter } from './small-router.ts'
 import type { Life } from '../steps/life.ts'
@@ -75,7 +79,7 @@ export function createWorld(
   // A separate random generator, so that the number of names does not influence later choices.
   const chance: Randomness = { next: random.next, uuid: createRandom(0).uuid }
   const codec = msgpackZlibCodec()
-  const databases = driver.shards.map((shard) => withFlaw(shard, flaw))
+  const databases = driver.shards.map((shard) => withFlaw(withSnapshots(shard, now), flaw))
   const flawed = {
     ...driver,
     shards: databases.slice(0, SHARDS),
@@ -127,7 +131,14 @@ export function createWorld(
         shards: { shardCount: SHARDS, connect: async () => writersDriver(connected, flaw) },
         router,
         codec,
-        indexes: [byTag, byGroup, byRank, byPair, ...(world.clients === 'keys' ? [byName] : [])],
+        indexes: [
+          byTag,
+          byGroup,
+          byRank,
+          byPair,
+          ...(world.clients === 'keys' ? [byName] : []),
+          ...(world.isNear ? [byNearRank] : []),
+        ],
         migrate,
         writeOrder: world.writeOrder,
         onIndexFailure: world.onIndexFailure,
