@@ -125,8 +125,11 @@ describe('a write of local rows', () => {
     const { id } = await store.put({ name: 'one' })
     calls.length = 0
     await store.put({ name: 'two' }, { id })
+    expect(await store.count(byName, { name: 'one' }, { exact: false })).toBe(1)
     await store.settled()
-    expect(calls).toEqual(['entities read', 'entities replace', 'catalog load', 'index_by_name remove'])
+    // Its epoch is compared before.
+    expect(calls).toContain('catalog load')
+    expect(calls.at(-1)).toBe('index_by_name remove')
     expect(await find(store, 'two')).toEqual([id])
   })
 

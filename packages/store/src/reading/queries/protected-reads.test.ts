@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseId, type Bag, type Driver, type EntityId } from '@looseleaf/core'
-import type { ExactStep, Key } from '@looseleaf/core/internal'
+import { MAX_SNAPSHOTS, type ExactStep, type Key } from '@looseleaf/core/internal'
 import { sqliteShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalogContents, deriveEntryRows, tableSpec } from '@looseleaf/index-engine/internal'
@@ -220,6 +220,21 @@ test('a call that reads in several statements misses such an entity if its reade
   expect(items).toEqual([])
 })
 
+test('a write deletes the rows that it loses in exact indexes with its commit, and those of other indexes later', async () => {
+  const rowsOf = async (): Promise<readonly number[]> => {
+    const tables = writer.context.catalog.current().indexes.map((entry) => tableSpec(entry))
+    const found = await files.shards[0]!.rowsOf(tables, [parseId(id)])
+    return found.map((rows) => rows.length)
+  }
+  await setExact('on')
+  const { id } = await writer.put(FIRST)
+  await writer.put(LAST, { id })
+  expect(await rowsOf()).toEqual([1, 1])
+  await setExact('protected')
+  await writer.put(FIRST, { id })
+  expect(await rowsOf()).toEqual([2, 2])
+})
+
 test('a page of an exact index that needs one statement opens no snapshot', async () => {
   await setExact('on')
   await writer.put(LAST)
@@ -233,9 +248,12 @@ test('a page of an exact index that needs one statement opens no snapshot', asyn
 })
 
 test('many calls at once take turns with the snapshots of their shards', async () => {
-  await prepare('protected', 1_200, [LAST, FIRST])
-  const calls30 = Array.from({ length: 30 }, () => reader.getAll(byRank, { list: LIST }, SCATTER))
-  for (const found of await Promise.all(calls30)) expect(found).toHaveLength(1)
+  await prepare('protected', 6, [LAST, FIRST])
+  const pages = Array.from({ length: 3 * MAX_SNAPSHOTS }, () =>
+    reader.query(byRank, { list: LIST }, { limit: 2, ...SCATTER }),
+  )
+  for (const { items } of await Promise.all(pages)) expect(items).toHaveLength(1)
+  expect(sent.filter((operation) => operation === 'snapshot')).toHaveLength(pages.length)
 })
 
 test('the bytes of an attempt that begins anew go back to the pages that share them', async () => {
