@@ -128,7 +128,7 @@ test.each([1, 2])(
       (urls) => mysqlShards(urls),
       (readings) => readings === READINGS,
     )
-    expect(new Set(Object.values(found)), JSON.stringify(found)).toEqual(new Set([ENTITIES]))
+    expect(Object.entries(found).filter(([, count]) => count !== ENTITIES)).toEqual([])
     expect(moves).toBeGreaterThan(ENTITIES)
   },
   120_000,

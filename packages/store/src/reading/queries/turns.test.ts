@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTurns } from './turns.ts'
 
-test('so many calls run at once as there are turns, and the others follow in their order', async () => {
+test('calls run at once up to the number of turns, and the others follow in their order', async () => {
   const turns = createTurns(2)
   const began: number[] = []
   const ends: (() => void)[] = []
