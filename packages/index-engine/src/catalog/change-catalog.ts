@@ -2,7 +2,7 @@ import { isLooseleafError, LooseleafError, type CallOptions, type Shard } from '
 import type { CatalogEntry, ShardCatalog, StoreLayout } from '@looseleaf/core/internal'
 import { contentsEpochOf, latestLayout, mergeCatalogs, type Catalog } from './catalog.ts'
 import type { CatalogContents } from './catalog-contents.ts'
-import { loadShardCatalog, loadShardCatalogs, notMigrated } from './read-catalogs.ts'
+import { isDurable, loadShardCatalog, loadShardCatalogs, notMigrated } from './read-catalogs.ts'
 import { requirementsOf } from './requirements.ts'
 import { nextEpoch, withContents } from './shard-epochs.ts'
 import { presentShards, type StoreDriver } from './store-driver.ts'
@@ -56,12 +56,6 @@ export async function changeCatalogContents(
 /** Returns the number of the leading shard, the first one that was not removed. Every change of the catalog begins there. */
 function leadOf(layout: StoreLayout | undefined): number {
   return layout?.shards.findIndex(({ state }) => state !== 'removed') ?? 0
-}
-
-/** Tells whether a shard has this epoch before and after a flush, so that no crash can undo it. */
-async function isDurable(shard: Shard, epoch: number, options: CallOptions): Promise<boolean> {
-  await shard.flush(options)
-  return (await loadShardCatalog(shard, options))?.epoch === epoch
 }
 
 /** Changes the indexes alone, like `changeCatalogContents`. */
@@ -147,6 +141,11 @@ async function leadingCatalog(driver: StoreDriver, options?: CallOptions): Promi
       leading,
     )
     if (contentsEpochOf(newest) === contentsEpochOf(leading)) return leading
+    // 1. The removal of the leading shard is visible there, and is taken over. 2. A crash undoes it. 3. Another process, which has read the
+    // catalogs in between, begins a change at that shard, and its copies lead elsewhere.
+    const taken = driver.shards[newest.shardNumber] as Shard
+    if (leadOf(newest.layout) !== newest.shardNumber && !(await isDurable(taken, newest.epoch, options)))
+      continue
     // Changes nothing if the shard has changed since this reading; the loop then reads again.
     const shard = driver.shards[number] as Shard
     const next = await withContents(shard, leading, newest, options)

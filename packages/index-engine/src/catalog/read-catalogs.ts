@@ -48,7 +48,7 @@ export async function askShards(driver: StoreDriver, options?: CallOptions): Pro
     // Before they are arranged, the shards have other places than by number.
     if (driver.follow === undefined) break
     const layout = latestLayout(catalogs)
-    removed = settledRemovals(catalogs)
+    removed = await lastingRemovals(driver, catalogs, options)
     if (layout !== undefined) driver.follow(layout, removed)
   } while (driver.shards.length > catalogs.length)
   for (const number of removed) silent.delete(number)
@@ -70,15 +70,59 @@ export function isRemoved(layout: StoreLayout | undefined, number: number): bool
  * removal first. Until another one has it too, the removed shard still counts: its catalog is the only one with the change.
  */
 export function settledRemovals(catalogs: readonly (ShardCatalog | undefined)[]): readonly number[] {
+  const removed = removedBy(catalogs)
+  return takersOf(catalogs, removed).length > 0 ? removed : []
+}
+
+/**
+ * As `settledRemovals`, but a shard that this process has not left out so far is removed only once that is on the disk of another shard. A
+ * process leaves it out for good, so no crash may undo the removal:
+ * 1. The removal of the leading shard is on the next one, and visible, but not on disk. A process leaves the removed shard out.
+ * 2. A crash of the next shard undoes the removal there. By the catalogs of the shards that the process knows, the removed shard leads.
+ */
+async function lastingRemovals(
+  driver: StoreDriver,
+  catalogs: readonly (ShardCatalog | undefined)[],
+  options?: CallOptions,
+): Promise<readonly number[]> {
+  const removed = settledRemovals(catalogs)
+  const known = removed.filter((number) => driver.removed?.has(number))
+  if (known.length === removed.length) return removed
+  for (const { shardNumber, epoch } of takersOf(catalogs, removed)) {
+    try {
+      if (await isDurable(driver.shards[shardNumber] as Shard, epoch, options)) return removed
+    } catch (error) {
+      // Another shard may answer. If none does, the removed shard counts until the next reading.
+      if (!isOutage(error)) throw error
+    }
+  }
+  return known
+}
+
+/** Tells whether a shard has this epoch before and after a flush, so that no crash can undo it. */
+export async function isDurable(shard: Shard, epoch: number, options?: CallOptions): Promise<boolean> {
+  await shard.flush(options)
+  return (await loadShardCatalog(shard, options))?.epoch === epoch
+}
+
+/** Returns the numbers of the shards that the latest layout has as removed. */
+function removedBy(catalogs: readonly (ShardCatalog | undefined)[]): readonly number[] {
   const layout = latestLayout(catalogs)
-  const removed = Array.from(layout?.shards.keys() ?? []).filter((number) => isRemoved(layout, number))
-  const isSettled = catalogs.some(
+  return Array.from(layout?.shards.keys() ?? []).filter((number) => isRemoved(layout, number))
+}
+
+/** Returns the catalogs of other shards that have these removals. */
+function takersOf(
+  catalogs: readonly (ShardCatalog | undefined)[],
+  removed: readonly number[],
+): readonly ShardCatalog[] {
+  const revision = latestLayout(catalogs)?.revision
+  return catalogs.filter(
     (catalog) =>
       catalog?.layout !== undefined &&
-      catalog.layout.revision === layout?.revision &&
+      catalog.layout.revision === revision &&
       !removed.includes(catalog.shardNumber),
-  )
-  return isSettled ? removed : []
+  ) as readonly ShardCatalog[]
 }
 
 /** Reads every shard's catalog like `askShards`. Rejects with `NOT_MIGRATED` if a shard that answers has none. */
