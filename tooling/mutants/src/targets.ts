@@ -41,6 +41,20 @@ const MUTATED_CODE: readonly MutatedCode[] = [
     ],
   },
   {
+    code: [
+      'packages/mover/src/**/*.ts',
+      'packages/protocol/src/{follow-changes,moves,owners}/*.ts',
+      'packages/store/src/shards/*.ts',
+    ],
+    // Most of it shows only when buckets of a whole store move.
+    tests: [
+      'packages/{mover,store}/src/**/*.test.ts',
+      'packages/cleaner/test/announced-moves.test.ts',
+      'packages/looseleaf/test/!(*.int|article|command|types).test.ts',
+      'packages/looseleaf/test/moves/**/!(*.int|*.long).test.ts',
+    ],
+  },
+  {
     code: ['packages/cleaner/src/**/*.ts'],
     // If SQLite does not show a mutant of this code, MariaDB does not either.
     tests: ['packages/cleaner/{src,test}/**/!(*.int).test.ts'],

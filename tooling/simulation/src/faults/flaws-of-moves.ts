@@ -23,7 +23,7 @@ export const flawsOfMoves = {
   'copies keep the row that is there': { life: rehomed },
   /** A copy that arrives late replaces what the target has accepted since. */
   'copies ignore the epoch': {
-    from: 30,
+    from: 5,
     life: { ...rehomed, faults: { ...noFaults, duplicate: 0.2 } },
   },
   /** Copies of other bodies are taken for those of their entities. */
@@ -32,7 +32,7 @@ export const flawsOfMoves = {
   'last copies have an end': { life: rehomed },
   /** A change of a shard's own buckets replaces a change that came first. */
   'catalogs change whatever they are': {
-    from: 40,
+    from: 45,
     life: { ...rehomed, faults: { ...noFaults, pause: 0.02 } },
   },
   'pending rows are not copied': {
@@ -45,16 +45,15 @@ export const flawsOfMoves = {
   'index rows are not copied': { life: rehomed },
   'claims are not copied': { life: { ...rehomed, clients: 'keys', names: 4 } },
   /** A bucket leaves while processes rely on a look from before the announcement. */
-  'movers do not wait for readers': { from: 25, life: { ...rehomed, faults: noFaults } },
+  'movers do not wait for readers': { from: 60, life: { ...rehomed, faults: noFaults } },
   /** A program lets a target begin by a change of its source that a crash may undo. */
   'targets begin before their source is on disk': {
-    from: 25,
+    from: 5,
     shownBy: 'serverCrash',
     life: { ...rehomed, faults: { ...noFaults, diskHangs: 0.003, serverCrash: 0.001 } },
   },
   /** A mover passes over entities whose replacement a crash may undo. */
   'movers do not flush': {
-    from: 20,
     shownBy: 'serverCrash',
     life: { ...rehomed, faults: { ...noFaults, diskHangs: 0.003, serverCrash: 0.001 } },
   },
