@@ -272,4 +272,22 @@ export const found: readonly FoundMistake[] = [
       name: 'two processes that change %s at once leave consistent indexes',
     },
   },
+  {
+    wrong:
+      'A removal of the leading shard was gone after its call had resolved: another process had taken it over before it was on the disk of that shard, a crash undid it there, and a change that began meanwhile replaced it (the model of removals).',
+    now: 'The next shard takes a removal over once it is on the disk of the removed one.',
+    heldBy: {
+      file: 'packages/looseleaf/test/crashed-removals.test.ts',
+      name: 'a removal is taken over from the leading shard only when it is on the disk there',
+    },
+  },
+  {
+    wrong:
+      'A process left a removed shard out whose removal a crash then undid on the next shard, and could not change the catalog until it was restarted (the model of removals).',
+    now: 'A process leaves a shard out once the removal is on the disk of another one.',
+    heldBy: {
+      file: 'packages/looseleaf/test/crashed-removals.test.ts',
+      name: 'a removal that a crash undoes on the next leading shard is not relied on',
+    },
+  },
 ]
