@@ -17,10 +17,11 @@ import {
   SOME_BUCKETS,
 } from './stores.ts'
 
-const writes = new Set([
-  ...['change', 'claim', 'claimAll', 'save', 'saveAll', 'flush', 'receive', 'discard', 'remove', 'upsert'],
-  ...['insert', 'replace', 'raiseFloor', 'raisePurged', 'add'],
-])
+const writes = new Set(
+  'change claim claimAll save saveAll flush receive discard remove upsert insert replace raiseFloor raisePurged add'.split(
+    ' ',
+  ),
+)
 
 /** Puts a shard behind a disk that can be filled to its last page: reads go on, and no write does. */
 function fillable(driver: Driver, full: number): { driver: Driver; disk: { isFull: boolean } } {
