@@ -164,6 +164,30 @@ test('a reader of changes that begins after a move gets every entity once', asyn
     expect(changes.get(id)?.map((change) => change.version)).toEqual([version])
 })
 
+test('a reader of changes that begins when the source has noted that it deletes its rows gets every entity once', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 300)
+  // The mover dies between its note and the first deletion.
+  let hasMoved = false
+  const dying = faultyDriver(driver, ({ shard, operation }) =>
+    hasMoved && shard === 0 && operation === 'discard'
+      ? { before: () => Promise.reject(new LooseleafError('CLOSED', 'The process has died.')) }
+      : undefined,
+  )
+  const mover = await openStore(dying, leapingTime())
+  const onProgress = ({ step }: { readonly step: string }): void => void (hasMoved ||= step === 'emptying')
+  const plan = { from: 0, to: 1, buckets: SOME_BUCKETS }
+  await expect(moveBuckets(mover, plan, { onProgress })).rejects.toMatchObject({ code: 'CLOSED' })
+  const versions = await versionsOf(store)
+  const reader = await openStore(driver, leapingTime())
+  expect((reader.context.catalog.current().shards[0]?.serves?.away ?? [])[0]?.emptied).toBeGreaterThan(0)
+  await putLast(store)
+  const changes = await collect(reader, 'beginning')
+  expectInOrder(changes)
+  for (const [id, version] of versions)
+    expect(changes.get(id)?.map((change) => change.version)).toEqual([version])
+})
+
 test('a reader of changes that begins after two shards have exchanged buckets gets every entity once', async () => {
   const driver = await memoryShards(2).connect()
   const store = await filledStore(driver, 300)

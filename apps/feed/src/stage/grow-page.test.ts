@@ -1,0 +1,43 @@
+import { createConsole } from '@looseleaf/console'
+import { DataStore, memoryShards } from 'looseleaf'
+import { expect, test } from 'vitest'
+import { visitConsole } from '../../test/support.ts'
+import { growPage } from './grow-page.ts'
+import { createLatencies } from './latencies.ts'
+
+/** A clock whose waits are a hundredth of their length. */
+const fast = {
+  now: Date.now,
+  elapsed: () => performance.now() * 100,
+  sleep: (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds / 100)),
+}
+
+test('a shard is drained after a question and removed by their buttons, and its entities are on the others', async () => {
+  await using store = await DataStore.open({
+    shards: memoryShards(3),
+    migrate: true,
+    time: fast,
+    onWarning: () => {},
+  })
+  const put = await store.putMany(Array.from({ length: 30 }, (_, n) => ({ n })))
+  const grow = growPage({ store, latencies: createLatencies() })
+  const pages = createConsole({ store, base: '/store', acts: { onAct: () => {} }, pages: [grow] })
+  const served = visitConsole(pages)
+  const page = (): Promise<string> => served.text('/store/grow')
+  expect(await page()).toContain('Drain memory 2')
+  expect((await served.act('/store/grow', { drain: 'memory 2' })).body).toContain('move to the other shards')
+  expect((await served.act('/store/grow', { drain: 'memory 2', sure: 'yes' })).statusCode).toBe(303)
+  await expect
+    .poll(page, { timeout: 30_000, interval: 50 })
+    .toMatch(/moved\. The longest pause of a write was/)
+  expect((await store.shards.list())[2]).toMatchObject({ state: 'draining', buckets: 0 })
+  expect(await page()).toMatch(/Moves that are over.*done at/s)
+
+  expect(await page()).toContain('Remove memory 2')
+  expect((await served.act('/store/grow', { remove: 'memory 2' })).statusCode).toBe(303)
+  await expect
+    .poll(async () => (await store.shards.list())[2]?.state, { timeout: 30_000, interval: 50 })
+    .toBe('removed')
+  expect(await page()).not.toContain('Remove memory 2')
+  for (const [n, { id }] of put.entries()) expect(await store.get(id)).toMatchObject({ n })
+}, 60_000)
