@@ -100,10 +100,14 @@ export type { ClaimHolder, ClaimTable } from './ports/claim-table.ts'
 export type { CodecEntry, CodecEntryTable, StoredCodecEntry } from './ports/codec-entry-table.ts'
 export type { ConnectionState, ConnectOptions, RunningStatement, ShardSizes } from './ports/driver.ts'
 export type {
+  BatchOptions,
+  BatchOutcome,
+  BatchRow,
   BoundedRow,
   ChangesRange,
   CopiedRow,
   EntityChecksum,
+  EntityHold,
   EntityInsert,
   EntityPageRow,
   EntityReplace,
@@ -113,6 +117,7 @@ export type {
   EntityCounts,
   FloorState,
   LocalRows,
+  HandedClaim,
   PurgeBounds,
   PageOptions,
   Partitions,

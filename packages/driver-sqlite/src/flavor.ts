@@ -48,6 +48,7 @@ export const sqliteFlavor: Flavor = {
   greatest: 'MAX',
   // A write locks the whole file, so no other write is in flight.
   shareLock: sql``,
+  exclusiveLock: sql``,
   integer: (parameter) => parameter,
   briefly: (statement) => statement,
   required: (value) => sql`${sql.raw(REQUIRED_FUNCTION)}(${value})`,

@@ -1,5 +1,6 @@
 import type { CallOptions } from './call.ts'
 import type { IndexRow, IndexTableSpec, Key } from './index-table.ts'
+import type { ClaimHolder } from './claim-table.ts'
 
 export interface EntityRow {
   /** 16 bytes. */
@@ -62,6 +63,35 @@ export interface EntityReplace extends EntityInsert {
   /** Version that was read. The replacement takes place only if the row still has it. */
   readonly base: number
 }
+
+/** An entity of a batch that is not written, and has to be as it was read. */
+export interface EntityHold {
+  readonly id: Uint8Array
+  /** Version that was read, of an entity or a tombstone. */
+  readonly base: number
+  readonly version?: undefined
+}
+
+/** An entity of a batch. With `base` 0 it is inserted, and there must be no row under its id. */
+export type BatchRow = EntityReplace | EntityHold
+
+/** A claim that goes from one entity of a batch to another. */
+export interface HandedClaim {
+  /** Table of the claims, on the shard of the batch. */
+  readonly spec: IndexTableSpec
+  readonly key: Key
+  /** Id of the entity that holds the claim. */
+  readonly from: Uint8Array
+  readonly to: ClaimHolder
+}
+
+export interface BatchOptions extends EpochWriteOptions {
+  /** Handed over in the same transaction. Default: none. */
+  readonly claims?: readonly HandedClaim[] | undefined
+}
+
+/** `written`, or the places of the rows because of which nothing was written. */
+export type BatchOutcome = 'written' | { readonly lost: readonly number[] }
 
 export interface EpochWriteOptions extends CallOptions {
   /** Epoch of the writer. If the shard has another one, nothing is written and the call rejects with `STALE_EPOCH`. */
@@ -176,6 +206,14 @@ export interface EntityTable {
   insert(rows: readonly EntityInsert[], options: EpochWriteOptions): Promise<void>
   /** Replaces each row by compare-and-swap: true if the row still had its base version. Ids must not repeat. */
   replace(rows: readonly EntityReplace[], options: EpochWriteOptions): Promise<readonly boolean[]>
+  /**
+   * Writes all rows in one transaction, or none. Writes none if a row does not have its base any more, or if `from` does not hold a claim; the
+   * outcome then has the place of each such row, or of the row that should get the claim.
+   *
+   * All written rows get the same time of writing, even if the rows take several statements. Held rows cannot be written by others
+   * between this call's check and its commit. Up to 500 rows, whose ids must not repeat. Rejects with `STALE_EPOCH` as `insert` does.
+   */
+  writeAll(rows: readonly BatchRow[], options: BatchOptions): Promise<BatchOutcome>
   /**
    * Gives this version to the entity's row if its present version is not one of a write (see `isVersion`). Returns whether it did.
    * `updated` becomes the present time, as with a write; the body stays.

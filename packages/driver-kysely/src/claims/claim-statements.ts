@@ -18,6 +18,11 @@ export interface ClaimStatements {
   read(count: number): RawBuilder<unknown>
   /** Parameters: the new entity id and version, the key, the expected entity id and version. */
   swap(): RawBuilder<unknown>
+  /**
+   * Gives a claim of any stamp to another entity, and never lowers the stamp. Parameters: the new entity id and version, the key, the
+   * expected entity id, those of `ownSession`.
+   */
+  handOver(): RawBuilder<unknown>
 }
 
 export function claimStatements(spec: IndexTableSpec, flavor: Flavor): ClaimStatements {
@@ -56,5 +61,10 @@ export function claimStatements(spec: IndexTableSpec, flavor: Flavor): ClaimStat
     swap: () => sql`
       UPDATE ${flavor.updateSource(table, 'PRIMARY')} SET entity_id = ${parameter}, version = ${parameter}
       WHERE ${and([...columns, 'entity_id', 'version'].map(equal))}`,
+
+    handOver: () => sql`
+      UPDATE ${flavor.updateSource(table, 'PRIMARY')}
+      SET entity_id = ${parameter}, version = ${sql.raw(flavor.greatest)}(version, ${parameter})
+      WHERE ${and([...columns, 'entity_id'].map(equal))} AND ${sessionCheck}`,
   }
 }

@@ -61,6 +61,8 @@ export interface Flavor {
   readonly greatest: string
   /** Makes an inner SELECT wait for a transaction that changes the row, and lock the row until the statement's commit. */
   readonly shareLock: RawBuilder<unknown>
+  /** Makes a SELECT wait for a transaction that changes or locks a row, and lock the row against both until the transaction's end. */
+  readonly exclusiveLock: RawBuilder<unknown>
   /** Types the parameter as an unsigned integer, for databases that choose a type before they see the value. */
   integer(parameter: RawBuilder<unknown>): RawBuilder<unknown>
   /** Fails the statement with `fence-refused` if the value is NULL, under any settings of the server. */

@@ -27,7 +27,7 @@ export interface EntityCalls {
   writing(options: CallOptions | undefined): Call
   /** Selects rows by their ids, keyed by `idKey`. `parameters` stand before those of the session. */
   select(
-    kind: 'read' | 'readBounded' | 'bodyLengths' | 'readVersions' | 'exist' | 'checksums',
+    kind: 'read' | 'readBounded' | 'bodyLengths' | 'readVersions' | 'exist' | 'checksums' | 'lock' | 'hold',
     ids: readonly Uint8Array[],
     call: Call,
     parameters?: readonly unknown[],
@@ -63,7 +63,7 @@ export function entityCalls({ session, flavor, shardName, table }: EntityTableOp
 
     async select(kind, ids, call, parameters = []) {
       const found = new Map<string, Row>()
-      const isKept = kind !== 'bodyLengths' && kind !== 'checksums'
+      const isKept = ['read', 'readBounded', 'readVersions', 'exist'].includes(kind)
       const hints = { keep: isKept ? ('common' as const) : undefined }
       const [first, ...rest] = idChunks(ids).map((chunk) =>
         session.run(

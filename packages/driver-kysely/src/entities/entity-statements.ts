@@ -42,6 +42,25 @@ export interface EntityStatements {
   insert(count: number, readsFloor: boolean): RawBuilder<unknown>
   /** Parameters: version, body, id, base, epoch, those of `ownSession`. */
   replaceOne(): RawBuilder<unknown>
+  /** Selects and locks the versions of rows, in the order of their ids. Parameters: those of `read`. */
+  lock(count: number): RawBuilder<unknown>
+  /** Like `lock`, in share mode. */
+  hold(count: number): RawBuilder<unknown>
+  /**
+   * Locks the catalog row in share mode, and selects the time of writing in µs. No row if the epoch differs, or if a purged tombstone may
+   * have had the version. Parameters: those of `ownSession`, the epoch, the version.
+   */
+  timeOfBatch(): RawBuilder<unknown>
+  /**
+   * Inserts rows with a given time, within the transaction of `timeOfBatch`. Parameters: the first row's id, those of `ownSession`, its
+   * version, time in µs and body; then id, version, time and body of each other row.
+   */
+  insertOfBatch(count: number): RawBuilder<unknown>
+  /**
+   * Overwrites rows that the transaction has locked, and keeps their `added_id`. The server numbers the rows before it finds the stored
+   * ones, so the next numbers are skipped. Parameters: those of `insertOfBatch`.
+   */
+  overwriteOfBatch(count: number): RawBuilder<unknown>
   /** Parameters: version, id. */
   repairVersion(): RawBuilder<unknown>
   epoch(): RawBuilder<unknown>
@@ -101,6 +120,25 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
   const checksumColumns = (): RawBuilder<unknown> =>
     sql`added_id, id, version, ${updatedMicros} AS updated_micros, LENGTH(body) AS body_bytes, ${flavor.checksumOf(sql.ref('body'))} AS checksum`
   const micros = flavor.updatedOf(parameter)
+  // `version` is that of the first row.
+  const insertAt = (count: number, version: RawBuilder<unknown>): RawBuilder<unknown> => {
+    const otherRows = Array.from(
+      { length: count - 1 },
+      () => sql`, (${parameter}, ${parameter}, ${micros}, ${parameter})`,
+    )
+    return sql`
+        INSERT INTO ${table} (id, version, updated, body)
+        VALUES (${parameter}, ${version}, ${micros}, ${parameter})${sql.join(otherRows, sql``)}`
+  }
+  const overwriteAt = (count: number, version: RawBuilder<unknown>): RawBuilder<unknown> => {
+    const overwritten = ['version', 'updated', 'body'].map(
+      (column) => sql`${sql.ref(column)} = ${flavor.incoming(column)}`,
+    )
+    return sql`${insertAt(count, version)} ${flavor.onDuplicate(['id'])} ${sql.join(overwritten)}`
+  }
+  // The hint of an UPDATE fits a SELECT as well.
+  const locking = (count: number, lock: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+      SELECT id, version FROM ${flavor.updateSource(table, 'id')} WHERE ${ofIds(count)} ${lock}`
 
   return {
     fence,
@@ -146,6 +184,18 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
       UPDATE ${flavor.updateSource(table, 'id')} SET version = ${parameter}, body = ${parameter}, updated = ${updated}
       WHERE id = ${parameter} AND version = ${parameter} AND ${fence}`,
 
+    lock: (count) => locking(count, flavor.exclusiveLock),
+
+    hold: (count) => locking(count, flavor.shareLock),
+
+    timeOfBatch: () => sql`
+      SELECT ${flavor.ownSession.only(flavor.microsOf(sql`${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR})`))} AS micros
+      FROM ${meta} WHERE id = 1 AND epoch = ${parameter} AND ${PURGED_VERSION} <= ${parameter} ${flavor.shareLock}`,
+
+    insertOfBatch: (count) => insertAt(count, flavor.ownSession.only(flavor.integer(parameter))),
+
+    overwriteOfBatch: (count) => overwriteAt(count, flavor.ownSession.only(flavor.integer(parameter))),
+
     repairVersion: () => sql`
       UPDATE ${table} SET version = ${parameter}, updated = ${updated}
       WHERE id = ${parameter} AND (version < 1 OR version > ${sql.lit(MAX_VERSION)})`,
@@ -178,18 +228,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     // Fenced as an insert is, and by the floor as well. One time for all rows, because a copy needs no time of its own.
     receive: (count) => {
       const version = sql`(SELECT ${flavor.integer(parameter)} FROM ${meta} WHERE id = 1 AND epoch = ${parameter} AND ${FLOOR} >= ${micros} ${flavor.shareLock})`
-      const fenced = flavor.ownSession.only(flavor.required(version))
-      const otherRows = Array.from(
-        { length: count - 1 },
-        () => sql`, (${parameter}, ${parameter}, ${micros}, ${parameter})`,
-      )
-      const overwritten = ['version', 'updated', 'body'].map(
-        (column) => sql`${sql.ref(column)} = ${flavor.incoming(column)}`,
-      )
-      return sql`
-        INSERT INTO ${table} (id, version, updated, body)
-        VALUES (${parameter}, ${fenced}, ${micros}, ${parameter})${sql.join(otherRows, sql``)}
-        ${flavor.onDuplicate(['id'])} ${sql.join(overwritten)}`
+      return overwriteAt(count, flavor.ownSession.only(flavor.required(version)))
     },
 
     // No version is negative. Without a column outside the key, MySQL scans a small table despite the hint, and locks it in another order.

@@ -17,6 +17,7 @@ import type { BoundStatement, Row } from '../database/session.ts'
 import { checkWriteRows, idChunks } from '../database/sql-parts.ts'
 import { boundedRow, lengthsOf, selectedRow } from './bounded-rows.ts'
 import { rangeParameters, rangeParts } from './changes-range.ts'
+import { createEntityBatch } from './entity-batch.ts'
 import { createEntityCopies } from './entity-copies.ts'
 import { entityCalls, sortedById, type EntityTableOptions } from './entity-calls.ts'
 import { pendingUpsert } from './pending-table.ts'
@@ -100,6 +101,7 @@ export function createEntityTable(options: EntityTableOptions, localRows: LocalR
 
   return {
     ...createEntityCopies(options, calls),
+    ...createEntityBatch(options, calls),
 
     async read(ids, call) {
       const found = await select('read', ids, reading(call))

@@ -69,6 +69,7 @@ export const mysqlFlavor: Flavor = {
   greatest: 'GREATEST',
   // MariaDB has no FOR SHARE, and MySQL still accepts this.
   shareLock: sql`LOCK IN SHARE MODE`,
+  exclusiveLock: sql`FOR UPDATE`,
   integer: (parameter) => sql`CAST(${parameter} AS UNSIGNED)`,
   // Without a strict SQL mode, NULL becomes 0 in a NOT NULL column. A sub-select with two rows is error 1242 in every mode.
   required: (value) => sql`COALESCE(${value}, (SELECT 1 UNION ALL SELECT 2))`,

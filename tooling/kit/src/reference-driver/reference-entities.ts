@@ -8,6 +8,7 @@ import {
   type EntityInsert,
   type EntityRow,
   type EntityTable,
+  type HandedClaim,
   type PendingRow,
   type PurgeBounds,
   type UpdatedPlace,
@@ -17,6 +18,13 @@ import type { ReferenceLocalRows } from './reference-local-rows.ts'
 /** A stored row. */
 export interface ReferenceRow extends EntityRow {
   readonly addedId: number
+}
+
+/** A claim that an entity of a batch holds and another one gets. */
+export interface ReferenceClaim {
+  /** Whether `from` holds it. */
+  readonly isHeld: boolean
+  give(): void
 }
 
 export interface ReferenceEntities extends EntityTable {
@@ -42,6 +50,7 @@ export function createReferenceEntities(
   checkEpoch: (epoch: number) => void,
   addPending: (row: PendingRow) => void,
   localRows: ReferenceLocalRows,
+  claimOf: (claim: HandedClaim) => ReferenceClaim,
 ): ReferenceEntities {
   let rows: ReferenceRow[] = []
   let byId = new Map<string, ReferenceRow>()
@@ -54,6 +63,11 @@ export function createReferenceEntities(
   function write(row: EntityInsert, addedId: number): void {
     put({ ...row, updated: Math.max(now(), floor), addedId })
     for (const table of row.deferred ?? []) addPending({ entityId: row.id, table, version: row.version })
+  }
+
+  function staleVersion(): LooseleafError {
+    const message = `${shard} may have purged a tombstone of such a version.`
+    return new LooseleafError('STALE_EPOCH', message, { shard })
   }
 
   /** Writes a row in the place of its `addedId`. */
@@ -111,11 +125,7 @@ export function createReferenceEntities(
     exist: async (ids) => ids.map((id) => (byId.get(keyOf(id))?.body ?? null) !== null),
     async insert(inserts, { epoch }) {
       checkEpoch(epoch)
-      if (inserts.some(({ version }) => version < purged.version)) {
-        throw new LooseleafError('STALE_EPOCH', `${shard} may have purged a tombstone of such a version.`, {
-          shard,
-        })
-      }
+      if (inserts.some(({ version }) => version < purged.version)) throw staleVersion()
       if (inserts.some((row) => byId.has(keyOf(row.id)))) {
         throw new LooseleafError('ALREADY_EXISTS', `${shard} has an entity of this id.`, { shard })
       }
@@ -136,6 +146,23 @@ export function createReferenceEntities(
       })
       localRows.remove(replaces.filter((_, i) => won[i]))
       return won
+    },
+    async writeAll(batch, { epoch, claims = [] }) {
+      checkEpoch(epoch)
+      const isStale = batch.some(({ base, version = Infinity }) => base === 0 && version < purged.version)
+      const lost = batch.flatMap(({ id, base }, place) =>
+        (byId.get(keyOf(id))?.version ?? 0) === base ? [] : [place],
+      )
+      if (lost.length > 0) return { lost }
+      if (isStale) throw staleVersion()
+      const handed = claims.map(claimOf)
+      const missing = handed.findIndex(({ isHeld }) => !isHeld)
+      const getter = claims[missing]?.to.entityId
+      if (getter !== undefined) return { lost: [batch.findIndex(({ id }) => keyOf(id) === keyOf(getter))] }
+      for (const { give } of handed) give()
+      for (const row of batch)
+        if (row.version !== undefined) write(row, byId.get(keyOf(row.id))?.addedId ?? ++lastAddedId)
+      return 'written'
     },
     async repairVersion(id, version) {
       const current = byId.get(keyOf(id))

@@ -23,6 +23,8 @@ export interface ReferenceIndex extends IndexTable {
   claimOf(key: Key): IndexRow | undefined
   /** Returns the current stamp of a row; undefined if there is no row. */
   versionOf(key: Key, entityId: Uint8Array): number | undefined
+  /** Replaces the claim of its key. */
+  putClaim(claim: IndexRow): void
   /** Returns every row of these entities. */
   rowsOf(entityIds: readonly Uint8Array[]): Promise<readonly IndexRow[]>
   create(): void
@@ -102,16 +104,19 @@ export function createReferenceIndex(
     return new Set(within.map((row) => Buffer.from(row.entityId).toString('hex'))).size
   }
 
+  function putClaim(claim: IndexRow): void {
+    const { at, claim: before } = claimAt(claim.key)
+    rows.splice(at, before === undefined ? 0 : 1, claim)
+  }
+
   return {
     claims: createReferenceClaims(spec.table, {
       check,
       claimOf: (key) => claimAt(key).claim,
-      put(claim) {
-        const { at, claim: before } = claimAt(claim.key)
-        rows.splice(at, before === undefined ? 0 : 1, claim)
-      },
+      put: putClaim,
     }),
     claimOf: (key) => claimAt(key).claim,
+    putClaim,
     get rows() {
       return rows
     },

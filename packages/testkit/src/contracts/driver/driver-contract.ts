@@ -1,4 +1,5 @@
 import type { TestFunctions } from '../test-functions.ts'
+import { batchContract } from './batches.ts'
 import { catalogContract } from './catalog.ts'
 import { claimContract } from './claims.ts'
 import { codecEntryContract } from './codec-entries.ts'
@@ -38,6 +39,7 @@ export function driverContract(
       entityPagesContract(runner, make)
       copiesContract(runner, make)
     })
+    describe('batches', () => batchContract(runner, make, options))
     describe('the epoch fence', () => fenceContract(runner, make, options))
     describe('the floor', () => floorContract(runner, make))
     describe('purged tombstones', () => purgeContract(runner, make))

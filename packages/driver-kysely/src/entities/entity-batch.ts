@@ -1,0 +1,169 @@
+import { isLooseleafError, LooseleafError } from '@looseleaf/core'
+import {
+  idKey,
+  type BatchOutcome,
+  type BatchRow,
+  type EntityHold,
+  type EntityReplace,
+  type EntityTable,
+  type HandedClaim,
+  type PendingRow,
+} from '@looseleaf/core/internal'
+import { claimStatements } from '../claims/claim-statements.ts'
+import { staleEpoch } from '../database/epoch-fence.ts'
+import { toCount, toNumber } from '../database/row-values.ts'
+import type { Call, Session } from '../database/session.ts'
+import { checkWriteRows } from '../database/sql-parts.ts'
+import { sortedById, type EntityCalls, type EntityTableOptions } from './entity-calls.ts'
+import { upsertPending } from './pending-table.ts'
+
+/** Bytes of bodies per statement; one longer body goes alone. As text they are twice as long, and still within any packet limit. */
+const STATEMENT_BYTES = 256 * 1024
+
+type Outcome = BatchOutcome | 'stale'
+
+/**
+ * Creates `writeAll`: one transaction, in which each statement is answered before the next is sent.
+ * 1. Locks the rows in the order of their ids, held ones in share mode, and compares their versions with the bases.
+ * 2. Locks the catalog row in share mode, compares the epoch, and reads the time of writing. The floor stays at or below that time until
+ *    the COMMIT.
+ * 3. Hands claims over, then writes pending rows, inserts new rows and overwrites locked ones.
+ *
+ * If step 1 or 2 ends the batch, nothing was written, and the COMMIT keeps the connection. Each statement checks its session: behind a
+ * pooler that sends it to another session than the BEGIN, it fails.
+ */
+export function createEntityBatch(
+  { session, flavor, shardName, table }: EntityTableOptions,
+  { statements, writing, select }: EntityCalls,
+): Pick<EntityTable, 'writeAll'> {
+  const { parameters: sessionParameters } = flavor.ownSession
+  async function lostRows(rows: readonly BatchRow[], call: Call, inner: Session): Promise<number[]> {
+    const reading = { ...call, write: false }
+    const idsOf = (some: readonly BatchRow[]): Uint8Array[] => sortedById(some).map(({ id }) => id)
+    const held = await select('hold', idsOf(rows.filter(isHeld)), reading, inner)
+    const locked = await select('lock', idsOf(rows.filter((row) => !isHeld(row))), reading, inner)
+    return rows.flatMap((row, place) => {
+      const found = (isHeld(row) ? held : locked).get(idKey(row.id))
+      return toNumber(found?.version ?? 0) === row.base ? [] : [place]
+    })
+  }
+
+  /** Returns the time of writing in µs since 1970; undefined if the shard refuses the writer. */
+  async function fencedTime(
+    epoch: number,
+    lowestInsert: number,
+    call: Call,
+    inner: Session,
+  ): Promise<number | undefined> {
+    const query = session.shape('timeOfBatch', () => statements.timeOfBatch())
+    const parameters = [...sessionParameters, epoch, lowestInsert]
+    const [row] = (await inner.run(query, parameters, { ...call, write: false })).rows
+    return row && toNumber(row.micros)
+  }
+
+  /** Returns whether `from` held the claim. */
+  async function handOver(
+    { spec, key, from, to }: HandedClaim,
+    call: Call,
+    inner: Session,
+  ): Promise<boolean> {
+    const query = session.shape(`${spec.table} handOver`, () => claimStatements(spec, flavor).handOver())
+    const parameters = [to.entityId, to.version, ...key, from, ...sessionParameters]
+    return toCount((await inner.run(query, parameters, call)).numAffectedRows) === 1
+  }
+
+  /** Inserts rows, or overwrites rows that step 1 has locked. */
+  async function write(
+    kind: 'insertOfBatch' | 'overwriteOfBatch',
+    rows: readonly EntityReplace[],
+    updated: number,
+    call: Call,
+    inner: Session,
+  ): Promise<void> {
+    for (const chunk of chunksOf(rows)) {
+      const query = session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length))
+      const parameters = chunk.flatMap<unknown>(({ id, version, body }, i) =>
+        i === 0 ? [id, ...sessionParameters, version, updated, body] : [id, version, updated, body],
+      )
+      await inner.run(query, parameters, call)
+    }
+  }
+
+  /** Finds the insertions that met a row: another writer has inserted it after step 1. */
+  async function existing(rows: readonly BatchRow[], call: Call): Promise<readonly number[]> {
+    const found = await select(
+      'readVersions',
+      rows.map(({ id }) => id),
+      { ...call, write: false },
+    )
+    const places = rows.flatMap(({ base }, place) => (base === 0 ? [place] : []))
+    const met = places.filter((place) => found.has(idKey(rows[place]!.id)))
+    return met.length > 0 ? met : places
+  }
+
+  return {
+    async writeAll(rows, { epoch, signal, claims = [] }) {
+      if (rows.length === 0) return 'written'
+      checkWriteRows(table, rows.length)
+      const call = writing({ signal })
+      const written = sortedById(rows.filter((row): row is EntityReplace => !isHeld(row)))
+      const inserted = written.filter(({ base }) => base === 0)
+      const replaced = written.filter(({ base }) => base > 0)
+      let lostClaims: readonly number[] = []
+
+      async function transact(inner: Session): Promise<Outcome> {
+        const lost = await lostRows(rows, call, inner)
+        if (lost.length > 0) return { lost }
+        const lowest = Math.min(...inserted.map(({ version }) => version), Number.MAX_SAFE_INTEGER)
+        const updated = await fencedTime(epoch, lowest, call, inner)
+        if (updated === undefined) return 'stale'
+        for (const claim of claims) {
+          if (await handOver(claim, call, inner)) continue
+          // Thrown, because an earlier claim may have been handed over.
+          lostClaims = [rows.findIndex(({ id }) => idKey(id) === idKey(claim.to.entityId))]
+          throw new LooseleafError('CONFLICT', `${shardName}: another entity has a claim of this batch.`)
+        }
+        await upsertPending(inner, flavor, pendingOf(written), call)
+        await write('insertOfBatch', inserted, updated, call, inner)
+        await write('overwriteOfBatch', replaced, updated, call, inner)
+        return 'written'
+      }
+
+      try {
+        const outcome = await session.transaction(call, transact)
+        if (outcome !== 'stale') return outcome
+      } catch (error) {
+        if (lostClaims.length > 0) return { lost: lostClaims }
+        if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
+        return { lost: await existing(rows, call) }
+      }
+      throw new LooseleafError(staleEpoch[0], `${shardName}: ${staleEpoch[1]}`, { shard: shardName })
+    },
+  }
+}
+
+function isHeld(row: BatchRow): row is EntityHold {
+  return row.version === undefined
+}
+
+function pendingOf(rows: readonly EntityReplace[]): readonly PendingRow[] {
+  return rows.flatMap(({ id, version, deferred = [] }) =>
+    deferred.map((index) => ({ entityId: id, table: index, version })),
+  )
+}
+
+/** Cuts rows into one chunk per statement, by the bytes of their bodies. */
+function chunksOf(rows: readonly EntityReplace[]): readonly (readonly EntityReplace[])[] {
+  const chunks: EntityReplace[][] = []
+  let bytes = Infinity
+  for (const row of rows) {
+    const added = row.body?.length ?? 0
+    if (bytes + added > STATEMENT_BYTES) {
+      chunks.push([])
+      bytes = 0
+    }
+    chunks.at(-1)!.push(row)
+    bytes += added
+  }
+  return chunks
+}
