@@ -1,5 +1,5 @@
 import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
-import type { EntityReplace } from '@looseleaf/core/internal'
+import type { BatchOutcome, EntityReplace } from '@looseleaf/core/internal'
 
 /**
  * A write of an entity, with the epoch of the catalog from which its index rows were derived, and by which its `local` rows are on its own
@@ -45,11 +45,35 @@ export async function commit(
     return 'won'
   } catch (error) {
     if (isLooseleafError(error, 'ALREADY_EXISTS')) return 'superseded'
-    if (isLooseleafError(error, 'STALE_EPOCH')) return 'stale'
-    if (isLooseleafError(error) && error.unknownOutcome) {
-      onUnsettled?.(error)
-      return 'unsettled'
-    }
-    throw error
+    return uncommitted(error, onUnsettled)
   }
+}
+
+/** Law 2 for a batch: `writeAll` compares every entity with its base. `onLost` gets the places of the entities that others wrote first. */
+export async function commitAll(
+  write: () => Promise<BatchOutcome>,
+  onLost: (places: readonly number[]) => void,
+  onUnsettled: (reason: LooseleafError) => void,
+): Promise<CommitOutcome> {
+  try {
+    const outcome = await write()
+    if (outcome === 'written') return 'won'
+    onLost(outcome.lost)
+    return 'superseded'
+  } catch (error) {
+    return uncommitted(error, onUnsettled)
+  }
+}
+
+/** Returns the outcome of a commit by its error. Throws other errors. */
+function uncommitted(
+  error: unknown,
+  onUnsettled: ((reason: LooseleafError) => void) | undefined,
+): 'stale' | 'unsettled' {
+  if (isLooseleafError(error, 'STALE_EPOCH')) return 'stale'
+  if (isLooseleafError(error) && error.unknownOutcome) {
+    onUnsettled?.(error)
+    return 'unsettled'
+  }
+  throw error
 }

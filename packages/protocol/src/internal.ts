@@ -3,7 +3,7 @@
  */
 export { checkStore } from './check-store.ts'
 export type { TakeKey } from './claims.ts'
-export { commit, type Commit, type CommitOutcome, type EntityWrites } from './commit.ts'
+export { commit, commitAll, type Commit, type CommitOutcome, type EntityWrites } from './commit.ts'
 export {
   consumersOn,
   consumerPlaces,

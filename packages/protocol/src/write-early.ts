@@ -39,6 +39,9 @@ export async function writeEarly(
  * Law 1 for unique indexes: takes the claims of these keys, so that no other entity can commit with them. Throws `DUPLICATE_KEY` if another
  * entity has one of them, and the error of a statement that failed. Claims that it holds by then stay for the cleaner, or for the next
  * entity that takes them.
+ *
+ * If another entity is committed with a key, `mayPass` decides whether the commit takes the key from that entity in its own transaction.
+ * Default: it does not.
  */
 export async function claimEarly(
   context: EngineContext,
@@ -48,14 +51,17 @@ export async function claimEarly(
   entityId: Uint8Array,
   version: number,
   signal: AbortSignal | undefined,
+  mayPass?: (key: PlacedKey, holder: Uint8Array) => boolean,
 ): Promise<void> {
   // The first failure ends the other tries, which could fence attempts of other entities for nothing.
   const ended = new AbortController()
   let failure: { readonly error: unknown } | undefined
   const eitherSignal = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal])
-  const takeOne = async ({ entry, key }: PlacedKey): Promise<void> => {
+  const takeOne = async (wanted: PlacedKey): Promise<void> => {
+    const { entry, key } = wanted
     const holder = await takeKey(context, take, placement, { entry, key, entityId, version }, eitherSignal)
-    if (holder !== undefined) throw duplicateKey(context, entry, entityId, holder)
+    if (holder === undefined || mayPass?.(wanted, holder)) return
+    throw duplicateKey(context, entry, entityId, holder)
   }
   await Promise.all(
     keys.map(async (key) => {

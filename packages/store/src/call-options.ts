@@ -23,6 +23,7 @@ import type { RemoveShardOptions } from './shards/remove-shard.ts'
 import type { ListShardsOptions } from './shards/list-shards.ts'
 import type { ExplainOptions } from './reading/inspection/explain.ts'
 import type { QueryIdsOptions } from './reading/queries/id-page.ts'
+import type { BatchOptions } from './writing/batch/batch-item.ts'
 import type { CacheOptions } from './reading/freshness/entity-cache.ts'
 import type { ChangesOptions } from './reading/changes/changes.ts'
 import type { ListOptions } from './reading/queries/list-page.ts'
@@ -58,6 +59,7 @@ interface OptionsOf {
   readonly get: OptionKinds<GetOptions>
   readonly getMany: OptionKinds<GetManyOptions>
   readonly scan: OptionKinds<ScanOptions>
+  readonly batch: OptionKinds<BatchOptions>
   readonly changes: OptionKinds<ChangesOptions>
   readonly query: OptionKinds<QueryOptions>
   readonly queryMany: OptionKinds<QueryManyOptions>
@@ -182,6 +184,7 @@ export const optionsOf: OptionsOf = {
   newId: { near: elsewhere },
   put: { id: elsewhere, near: elsewhere, ifVersion: version, signal },
   insert: { id: elsewhere, near: elsewhere, signal },
+  batch: { near: elsewhere, signal },
   change: { ifVersion: version, signal },
   call: { signal },
   addShard: { signal, dryRun: flag },
@@ -212,10 +215,12 @@ export function checkOpen(options: DataStoreOptions): void {
       'DataStore.open has no option keepTombstonesMs: it is a policy of the store. Set it with `store.setPolicies({ keepTombstonesMs })`.',
     )
   checkOptions('DataStore.open', options, optionsOf.open)
+  if (options.shards === undefined) throw badArgument('DataStore.open', '{ shards }', undefined)
+  if (options.cache !== undefined) checkCache(options.cache)
 }
 
 /** Throws `BAD_OPTION` unless the value is a shared cache, or has both options of a cache in memory. */
-export function checkCache(cache: CacheOptions | SharedCacheFactory): void {
+function checkCache(cache: CacheOptions | SharedCacheFactory): void {
   if (hasMethods(cache, ['connect'])) return
   const known: OptionKinds<CacheOptions> = { maxBytes: count, maxStalenessMs: milliseconds }
   checkOptions('The cache of DataStore.open', cache as CacheOptions, known)

@@ -16,18 +16,10 @@ import {
   type FateOptions,
   type ValueOptions,
 } from '@looseleaf/core/internal'
-import { definitionsFromData, presentEntries, type EngineContext } from '@looseleaf/index-engine/internal'
+import { definitionsFromData, type EngineContext } from '@looseleaf/index-engine/internal'
 import { MAX_CALLS } from './observing/removed-shards.ts'
-import { checkCache, checkOpen, optionsOf } from './call-options.ts'
-import {
-  isLiving,
-  toDelete,
-  toDeleteDamaged,
-  toInsert,
-  toPut,
-  toUpdate,
-  type Decide,
-} from './writing/decisions.ts'
+import { checkOpen, optionsOf } from './call-options.ts'
+import { toDelete, toDeleteDamaged, toInsert, toPut, toUpdate, type Decide } from './writing/decisions.ts'
 import { changesOf, type ChangesOptions, type EntityChange } from './reading/changes/changes.ts'
 import type { EntityCache } from './reading/freshness/entity-cache.ts'
 import type { EntityReader } from './reading/entities/entity-reader.ts'
@@ -41,15 +33,19 @@ import {
   type EntityWriteOptions,
   type WriteOutcome,
 } from './writing/entity-writer.ts'
+import type { BatchItem, BatchOptions, BatchResults } from './writing/batch/batch-item.ts'
+import { createBatchWriter } from './writing/batch/batch-writer.ts'
+import { createStoreBatches, type TakeBatch } from './writing/batch/store-batches.ts'
 import { StoreQueries } from './reading/queries/store-queries.ts'
 import { createIndexRowWriter } from './writing/index-row-writer.ts'
-import { createObserving, type Observing } from './observing/observing.ts'
-import { createSlowCalls } from './observing/slow-calls.ts'
-import type { StoreStats } from './store-stats.ts'
+import { observingOf } from './observing/observing-of.ts'
+import type { Observing } from './observing/observing.ts'
+import { statsOfShards, type StoreStats } from './store-stats.ts'
 import type { Trace } from './observing/trace.ts'
 import { openContext } from './opening/open-context.ts'
 import { createWarningHandler } from './opening/warning-handler.ts'
 import { createRowRemovals, type RowRemovals } from './writing/row-removals.ts'
+import { putResult } from './writing/put-result.ts'
 import { putMany } from './writing/put-many.ts'
 import { scanDamaged, scanEntities } from './reading/entities/scan-entities.ts'
 import { createStoreShards, type StoreShards } from './shards/store-shards.ts'
@@ -86,6 +82,7 @@ export class DataStore extends StoreQueries {
   readonly #reader: EntityReader
   readonly #cache: EntityCache | undefined
   readonly #writer: EntityWriter
+  readonly #takeBatch: TakeBatch
   readonly #removals: RowRemovals
   #closing: Promise<void> | undefined
 
@@ -112,6 +109,23 @@ export class DataStore extends StoreQueries {
     this.#reader = reader
     this.#cache = cache
     this.#writer = createEntityWriter(context, lanes, reader, indexRows, this.#removals, policy, observing)
+    const batchWriter = createBatchWriter(
+      context,
+      lanes,
+      reader,
+      indexRows,
+      this.#removals,
+      policy,
+      observing,
+    )
+    this.#takeBatch = createStoreBatches(
+      context,
+      batchWriter,
+      this.#removals,
+      cache,
+      replicas,
+      this.isOfRemovedShard,
+    )
   }
 
   /**
@@ -122,19 +136,10 @@ export class DataStore extends StoreQueries {
    */
   static async open(options: DataStoreOptions): Promise<DataStore> {
     checkOpen(options)
-    if (options.shards === undefined) throw badArgument('DataStore.open', '{ shards }', undefined)
     definitionsFromData(options.indexes ?? [])
-    if (options.cache !== undefined) checkCache(options.cache)
     const onWarning = createWarningHandler(options.onWarning)
     const policy = writePolicy(options)
-    const { slowCallMs, onSlowCall } = options
-    if (onSlowCall !== undefined && slowCallMs === undefined)
-      throw badArgument('DataStore.open', 'slowCallMs where it takes onSlowCall', slowCallMs)
-    const observing = createObserving(
-      options.observer,
-      (error) => onWarning(`The observer failed: ${String(error)}`),
-      slowCallMs === undefined ? undefined : createSlowCalls({ slowCallMs, onSlowCall, onWarning }),
-    )
+    const observing = observingOf(options, onWarning)
     const context = await openContext(options, onWarning, observing)
     const cache = options.cache && openCache(options.cache, context, onWarning)
     return new DataStore(context, policy, cache, onWarning, observing)
@@ -211,6 +216,20 @@ export class DataStore extends StoreQueries {
     return this.calls.pass('putMany', () =>
       putMany(bags, take, (entity) => this.#putItem(entity, { signal }), fates, this.tally.items),
     )
+  }
+
+  /**
+   * Writes up to 100 entities of one bucket in one transaction: all of them, or none. Resolves with the result of each item, in their order.
+   * Rejects with the error of the first item that fails; its place is the error's `item`. Rejects with `FAR_APART` if an entity is in another
+   * bucket than the first, or than `near`.
+   */
+  async batch<const Items extends readonly BatchItem[]>(
+    items: Items,
+    options: BatchOptions = noOptions,
+  ): Promise<BatchResults<Items>> {
+    checkOptions('batch', options, optionsOf.batch)
+    const results = await this.calls.pass('batch', this.#takeBatch(items, options))
+    return results as BatchResults<Items>
   }
 
   /** Reads the entity with this id; undefined if there is none. */
@@ -317,12 +336,7 @@ export class DataStore extends StoreQueries {
       callsInFlight: this.calls.inFlight,
       calls: this.tally.calls,
       failures: this.tally.failures(),
-      shards: presentEntries(this.context.driver).map(([number, shard]) => ({
-        name: shard.name,
-        connections: shard.connections?.(),
-        lanes: this.#lanes(number).stats(),
-        replicas: this.#replicas.stats(number),
-      })),
+      shards: statsOfShards(this.context.driver, this.#lanes, this.#replicas),
       removals: this.#removals.stats(),
       cache: this.#cache?.stats(),
     }
@@ -368,14 +382,8 @@ export class DataStore extends StoreQueries {
     }
   }
 
-  #putResult(id: Uint8Array, { found, version, indexed }: WriteOutcome): PutResult {
-    return {
-      id: formatId(id),
-      version,
-      indexed,
-      created: !isLiving(found),
-      token: this.#replicas.sessionToken(),
-    }
+  #putResult(id: Uint8Array, outcome: WriteOutcome): PutResult {
+    return putResult(id, outcome, this.#replicas.sessionToken())
   }
 
   #call(name: string, id: Uint8Array, decide: Decide, options: EntityWriteOptions): Promise<WriteOutcome> {

@@ -36,6 +36,18 @@ export {
   type Where,
 } from '@looseleaf/index-engine'
 export { deriveId } from '@looseleaf/router'
+export type {
+  BatchCheck,
+  BatchDelete,
+  BatchInsert,
+  BatchItem,
+  BatchOptions,
+  BatchPut,
+  BatchResult,
+  BatchResults,
+  BatchUpdate,
+  BatchWrite,
+} from './writing/batch/batch-item.ts'
 export type { PolicyChange } from './catalog/policies.ts'
 export type { AddedShard, AddShardOptions } from './shards/add-shard.ts'
 export type { RemoveShardOptions } from './shards/remove-shard.ts'

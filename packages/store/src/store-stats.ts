@@ -1,8 +1,9 @@
 import type { ConnectionState } from '@looseleaf/core/internal'
-import type { LaneStats } from './calls/shard-lanes.ts'
+import { presentEntries, type StoreDriver } from '@looseleaf/index-engine/internal'
+import type { LaneStats, LanesOf } from './calls/shard-lanes.ts'
 import type { CallFailures } from './failures/call-tally.ts'
 import type { CacheStats } from './reading/freshness/entity-cache.ts'
-import type { ReplicaStats } from './reading/freshness/replica-reads.ts'
+import type { ReplicaReads, ReplicaStats } from './reading/freshness/replica-reads.ts'
 import type { RemovalStats } from './writing/row-removals.ts'
 
 /** Numbers of a store of this process since it was opened. Reading them asks no database. */
@@ -28,4 +29,18 @@ export interface ShardStats {
   readonly lanes: readonly LaneStats[]
   /** The replicas of the shard, see `from: 'replica'`. */
   readonly replicas: readonly ReplicaStats[]
+}
+
+/** Returns the numbers of all shards that were not removed. */
+export function statsOfShards(
+  driver: StoreDriver,
+  lanesOf: LanesOf,
+  replicas: Pick<ReplicaReads, 'stats'>,
+): readonly ShardStats[] {
+  return presentEntries(driver).map(([number, shard]) => ({
+    name: shard.name,
+    connections: shard.connections?.(),
+    lanes: lanesOf(number).stats(),
+    replicas: replicas.stats(number),
+  }))
 }

@@ -38,6 +38,7 @@ export const exitCodeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   DUPLICATE_KEY: exitCodes.found,
   NOT_FOUND: exitCodes.found,
   VERSION_MISMATCH: exitCodes.found,
+  FAR_APART: exitCodes.usage,
   SCHEMA_MISMATCH: exitCodes.found,
   SOME_FAILED: exitCodes.found,
   SHARD_UNAVAILABLE: exitCodes.unavailable,

@@ -36,6 +36,8 @@ export const errorCodes = {
   DUPLICATE_KEY: 'permanent',
   /** The entity does not have the version of `ifVersion`. */
   VERSION_MISMATCH: 'permanent',
+  /** The items of a batch are not all in one bucket, or without buckets on one shard. `item` is the first that is elsewhere. */
+  FAR_APART: 'permanent',
   /** Other writers won every attempt. */
   CONFLICT: 'retryable',
   /** The store has no index of this name, or another definition under it. */
@@ -104,6 +106,8 @@ export interface LooseleafErrorOptions {
   readonly index?: string | undefined
   /** The id of the entity that has the key. */
   readonly holder?: string | undefined
+  /** The place of the item of a batch, from 0. */
+  readonly item?: number | undefined
   /** Mismatches with the schema. */
   readonly issues?: readonly SchemaIssue[] | undefined
   /** The fate of each item of a call that writes many. */
@@ -126,6 +130,8 @@ export class LooseleafError extends Error {
   readonly entity: string | undefined
   readonly index: string | undefined
   readonly holder: string | undefined
+  /** The place of the item of a batch because of which nothing was written, from 0. */
+  readonly item: number | undefined
   readonly issues: readonly SchemaIssue[] | undefined
   readonly unknownOutcome: boolean
   /**
@@ -144,6 +150,7 @@ export class LooseleafError extends Error {
     this.entity = options.entity
     this.index = options.index
     this.holder = options.holder
+    this.item = options.item
     this.issues = options.issues
     this.unknownOutcome = options.unknownOutcome ?? code === 'OUTCOME_UNKNOWN'
     this.undone = options.undone ?? false

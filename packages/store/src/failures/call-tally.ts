@@ -58,6 +58,7 @@ const isOfShards: Readonly<Record<ErrorCode, boolean>> = {
   NOT_FOUND: false,
   DUPLICATE_KEY: false,
   VERSION_MISMATCH: false,
+  FAR_APART: false,
   SCHEMA_MISMATCH: false,
   // `items` counts its failures.
   SOME_FAILED: false,

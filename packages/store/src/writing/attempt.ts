@@ -95,6 +95,7 @@ function lostTrack({ id, shard }: WriteTarget, problem: string, cause: Looseleaf
   return new LooseleafError('CONFLICT', `Entity ${entity} ${problem}.`, { entity, shard, cause })
 }
 
-function sameBody(a: Uint8Array | null, b: Uint8Array | null): boolean {
+/** Tells whether two stored bodies are equal; null is that of a tombstone. */
+export function sameBody(a: Uint8Array | null, b: Uint8Array | null): boolean {
   return a === null || b === null ? a === b : Buffer.compare(a, b) === 0
 }

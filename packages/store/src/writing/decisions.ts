@@ -1,4 +1,4 @@
-import { formatId, LooseleafError, parseId, type Bag } from '@looseleaf/core'
+import { formatId, LooseleafError, parseId, type Bag, type EntityId } from '@looseleaf/core'
 import { copyEntity, type EntityCopy } from '@looseleaf/core/internal'
 import { unchanged } from '../unchanged.ts'
 import type { Edit, DamagedEntity } from '../types.ts'
@@ -13,6 +13,9 @@ export interface CurrentEntity {
   /** The stored body; null for a tombstone and for nothing. */
   readonly body: Uint8Array | null
 }
+
+/** An edit of any state. Returns the new bag, null to delete the entity, or `unchanged` to write nothing. */
+export type AnyEdit = (bag: Bag | undefined, id: EntityId) => object | null | typeof unchanged
 
 /**
  * Returns the bag to write, null for a tombstone, or undefined to leave the entity unchanged. The bag has to come from `copyBag`, so
@@ -75,6 +78,28 @@ export function toDelete(id: Uint8Array, ifVersion: number | undefined): Decide 
   return (found) => {
     checkVersion(id, found, ifVersion)
     return isLiving(found) ? null : undefined
+  }
+}
+
+/** Decides for a check of a batch: writes nothing, and throws unless the entity has this version; 0 if there must be none. */
+export function toCheck(id: Uint8Array, ifVersion: number): Decide {
+  return (found) => {
+    checkVersion(id, found, ifVersion)
+    return undefined
+  }
+}
+
+/**
+ * Decides by an edit that gets undefined where there is no entity, and may return null to delete the entity. Throws the error of a damaged
+ * body.
+ */
+export function toEdit(id: Uint8Array, edit: AnyEdit, ifVersion: number | undefined): Decide {
+  return (found) => {
+    if (found.damaged !== undefined) throw found.damaged
+    checkVersion(id, found, ifVersion)
+    const edited = edit(found.bag, formatId(id))
+    if (edited === unchanged) return undefined
+    return edited === null ? null : copyEntity(edited).properties
   }
 }
 

@@ -19,6 +19,7 @@ export interface IndexRowWriter {
     entityId: Uint8Array,
     version: number,
     signal: AbortSignal | undefined,
+    mayPass?: (key: PlacedKey, holder: Uint8Array) => boolean,
   ): Promise<void>
   /** `writeEarly` of the protocol. */
   upsert(

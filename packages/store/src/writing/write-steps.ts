@@ -1,0 +1,89 @@
+import { isLooseleafError } from '@looseleaf/core'
+import { isUndecodable, isVersion } from '@looseleaf/core/internal'
+import { isPending, type Placement } from '@looseleaf/index-engine/internal'
+import type { RowFailure } from '@looseleaf/protocol/internal'
+import type { EntityReader } from '../reading/entities/entity-reader.ts'
+import type { CurrentEntity } from './decisions.ts'
+import type { IndexRowWriter } from './index-row-writer.ts'
+import type { RowChange } from './row-change.ts'
+import type { WritePolicy } from './write-policy.ts'
+
+const NONE: readonly never[] = []
+
+/** The state of an id without an entity or a tombstone. */
+export const NOTHING: CurrentEntity = { version: 0, bag: undefined, damaged: undefined, body: null }
+
+/** Reads the state that an attempt replaces. `shard` is for errors. */
+export async function findEntity(
+  reader: EntityReader,
+  id: Uint8Array,
+  shard: string,
+  signal: AbortSignal | undefined,
+): Promise<CurrentEntity> {
+  const row = await reader.row(id, { signal })
+  if (row === undefined) return NOTHING
+  const { version, body } = row
+  try {
+    const decoded = reader.decode(row, shard)
+    const bag = isPending(decoded) ? await decoded : decoded
+    return { version, bag, damaged: undefined, body }
+  } catch (error) {
+    // A damaged entity can be replaced, because its version is known.
+    if (!isUndecodable(error) || !isVersion(version)) throw error
+    return { version, bag: undefined, damaged: error, body }
+  }
+}
+
+/** The steps of an attempt that write index rows. */
+export interface RowSteps {
+  /** Upserts rows before the commit (law 1), and returns the failures. */
+  early(
+    placement: Placement,
+    rows: RowChange,
+    id: Uint8Array,
+    version: number,
+    base: number,
+    signal: AbortSignal | undefined,
+  ): readonly RowFailure[] | Promise<readonly RowFailure[]>
+  /** Upserts rows after the commit, in the order of FriendFeed's article. Returns false if the cleaner has to write some. */
+  late(
+    placement: Placement,
+    rows: RowChange,
+    id: Uint8Array,
+    version: number,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean>
+}
+
+export function createRowSteps(
+  indexRows: Pick<IndexRowWriter, 'upsert'>,
+  { writeOrder }: Pick<WritePolicy, 'writeOrder'>,
+): RowSteps {
+  return {
+    // Not async, because one more promise per write is measurable.
+    early(placement, { gained, mayReturn }, id, version, base, signal) {
+      const isEarly = gained.length > 0 && writeOrder !== 'entity-first'
+      const upserted = isEarly ? indexRows.upsert(placement, gained, id, version, signal) : NONE
+      if (mayReturn.length === 0) return upserted
+      return Promise.resolve(upserted).then(async (failures) => [
+        ...failures,
+        ...(await indexRows.upsert(placement, mayReturn, id, base, signal)),
+      ])
+    },
+    async late(placement, { gained }, id, version, signal) {
+      const failures = await indexRows.upsert(placement, gained, id, version, signal)
+      return failures.length === 0
+    },
+  }
+}
+
+/** Returns the tables of the rows that the cleaner will write. Throws the first failure that must not be deferred. */
+export function deferredTables(failures: readonly RowFailure[], defers: boolean): readonly string[] {
+  for (const { error } of failures) if (!defers || !mayDefer(error)) throw error
+  return [...new Set(failures.map(({ table }) => table))]
+}
+
+/** Returns true if the shard of the index row fails for a while, so that the row may be written later. */
+function mayDefer(error: unknown): boolean {
+  return isLooseleafError(error) && error.retryable
+}
