@@ -21,6 +21,7 @@ import type {
   QueryManyOptions,
 } from '@looseleaf/store/internal'
 import type { KeyPart } from '@looseleaf/router/internal'
+import type { BatchWrites } from './batch-writes.ts'
 import type { KeysOf } from './checked-index.ts'
 import type { PlacedBy } from './checked-near.ts'
 import type { CheckedPatch, Edited } from './checked-patch.ts'
@@ -120,6 +121,8 @@ export interface Entities<In, Out> {
    * an expired one.
    */
   itemOf(entity: Entity): Item<Out> | undefined
+  /** The writes of this kind for `store.batch`, which writes several entities together, or none. */
+  readonly writes: BatchWrites<In, Out>
 }
 
 /** A change of an entity of a kind: its last state, or its deletion. */

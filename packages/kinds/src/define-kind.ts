@@ -146,6 +146,7 @@ const RESERVED: Readonly<Record<keyof UntypedEntities | 'store', true>> = {
   deriveId: true,
   changes: true,
   itemOf: true,
+  writes: true,
   store: true,
 }
 const NAME = /^[a-z][a-z0-9_]{0,29}$/

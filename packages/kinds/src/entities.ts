@@ -29,6 +29,7 @@ import {
 } from '@looseleaf/store'
 import type { ExistsOptions, GetManyOptions, InsertOptions } from '@looseleaf/store/internal'
 import pLimit from 'p-limit'
+import { createBatchWrites, type UntypedBatchWrites } from './batch-writes.ts'
 import type { ItemChange, NewOptions } from './collection.ts'
 import { toError } from './fate.ts'
 import type { OnWarning } from './fill-warning.ts'
@@ -68,6 +69,7 @@ export interface UntypedEntities extends UntypedIds {
   deleteMany(of: readonly unknown[], options?: BulkOptions): Promise<FatesOr<boolean>>
   changes(options?: ChangesOptions): AsyncIterable<ItemChange<object>>
   itemOf(entity: Entity): AnyItem | undefined
+  readonly writes: UntypedBatchWrites
 }
 
 export function createEntities(
@@ -78,7 +80,8 @@ export function createEntities(
 ): UntypedEntities {
   const { name } = shape
   const { onWarning } = store.context
-  const { isVisible, replaceExpired } = createExpiry(store, shape)
+  const expiry = createExpiry(store, shape)
+  const { isVisible, replaceExpired } = expiry
   const requireUnique = createUniqueCheck(store, shape, indexes)
 
   const notFound = (entity: EntityId): LooseleafError =>
@@ -265,6 +268,7 @@ export function createEntities(
 
   return {
     ...createIds(store, shape, near),
+    writes: createBatchWrites({ shape, near, expiry, requireUnique, notFound, itemOfBag }),
     get,
     exists: async (id, options = {}) => (await find(id, options)) !== undefined,
     async getMany(ids, options = {}) {

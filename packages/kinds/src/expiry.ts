@@ -11,6 +11,8 @@ export interface Expiry {
    * write.
    */
   replaceExpired<T>(write: () => Promise<T>, signal: AbortSignal | undefined): Promise<T>
+  /** Deletes the expired entity of the kind that holds the key in a write's way, by the write's error. Returns whether it may be retried. */
+  removesExpired(error: unknown, signal: AbortSignal | undefined): Promise<boolean>
 }
 
 export function createExpiry(store: DataStore, shape: Shape): Expiry {
@@ -46,6 +48,10 @@ export function createExpiry(store: DataStore, shape: Shape): Expiry {
 
   return {
     isVisible: expires === undefined ? shape.isOf : (bag) => shape.isOf(bag) && !hasExpired(bag),
+    async removesExpired(error, signal) {
+      if (expires === undefined || !isLooseleafError(error, 'DUPLICATE_KEY')) return false
+      return deleteIfExpired(error.holder as EntityId, signal)
+    },
     replaceExpired: expires === undefined ? (write) => write() : replaceExpired,
   }
 }

@@ -1,3 +1,4 @@
+export type { BatchWriteOptions, BatchWrites } from './batch-writes.ts'
 export type { Changes, Edited, Patch } from './checked-patch.ts'
 export type { CheckedWhere, CheckedWheres } from './checked-where.ts'
 export type {

@@ -96,7 +96,8 @@ export function toCheck(id: Uint8Array, ifVersion: number): Decide {
 export function toEdit(id: Uint8Array, edit: AnyEdit, ifVersion: number | undefined): Decide {
   return (found) => {
     if (found.damaged !== undefined) throw found.damaged
-    checkVersion(id, found, ifVersion)
+    // The edit decides about a missing entity.
+    if (found.bag !== undefined) checkVersion(id, found, ifVersion)
     const edited = edit(found.bag, formatId(id))
     if (edited === unchanged) return undefined
     return edited === null ? null : copyEntity(edited).properties

@@ -1,4 +1,4 @@
-import type { CallOptions } from '@looseleaf/core'
+import { formatId, isLooseleafError, type CallOptions } from '@looseleaf/core'
 import type { WriteOutcome } from '../entity-writer.ts'
 import { putResult } from '../put-result.ts'
 import { itemError } from './batch-errors.ts'
@@ -14,7 +14,8 @@ export async function writeBatch(
 ): Promise<readonly unknown[]> {
   const ofKinds = items.flatMap((item) => item.write ?? [])
   await Promise.all(items.map(readyItem))
-  const outcomes = await untilWritten(() => write(items), ofKinds, signal)
+  const ids = new Set(items.map(({ id }) => formatId(id)))
+  const outcomes = await untilWritten(() => write(items), ids, ofKinds, signal)
   return items.map(({ id, resultOf }, place) => {
     const outcome = outcomes[place]!
     return resultOf({ ...putResult(id, outcome, token()), written: outcome.written })
@@ -31,6 +32,7 @@ async function readyItem({ name, write }: TakenItem, place: number): Promise<voi
 
 async function untilWritten(
   write: () => Promise<readonly WriteOutcome[]>,
+  ids: ReadonlySet<string>,
   ofKinds: readonly PreparedWrite<unknown>[],
   signal: AbortSignal | undefined,
 ): Promise<readonly WriteOutcome[]> {
@@ -38,6 +40,9 @@ async function untilWritten(
     try {
       return await write()
     } catch (error) {
+      // A holder that is an item of the batch is no obstacle that a write before the batch could remove.
+      const isWithin = isLooseleafError(error, 'DUPLICATE_KEY') && ids.has(error.holder)
+      if (isWithin) throw error
       let isRemoved = false
       for (const kind of ofKinds) isRemoved ||= await kind.removesObstacle(error, signal)
       if (!isRemoved) throw error
