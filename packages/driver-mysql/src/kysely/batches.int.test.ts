@@ -72,12 +72,12 @@ describe('a batch that loses its connection', () => {
     'START TRANSACTION',
     'LOCK IN SHARE MODE',
     'FOR UPDATE',
-    'greatest',
+    'GREATEST',
     'INSERT INTO',
     'ON DUPLICATE KEY',
   ])('a batch that loses its connection at %s writes nothing', async (part) => {
     const rows = await someRows()
-    cutAt(part === 'greatest' ? 'GREATEST' : part)
+    cutAt(part)
     await expect(shard.entities.writeAll(rows, { epoch })).rejects.toMatchObject({
       code: 'SHARD_UNAVAILABLE',
       retryable: true,
