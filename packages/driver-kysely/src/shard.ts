@@ -14,6 +14,7 @@ import {
 } from '@looseleaf/core/internal'
 import { DummyDriver, Kysely, sql, type Dialect, type RawBuilder } from 'kysely'
 import { createCatalogTable } from './bookkeeping/catalog-table.ts'
+import { createHandOver } from './claims/hand-over.ts'
 import { createClaimTable } from './claims/claim-table.ts'
 import { createCodecEntryTable } from './bookkeeping/codec-entry-table.ts'
 import { createEntityTable } from './entities/entity-table.ts'
@@ -69,12 +70,13 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
   const db = compilerOf(dialect)
   const session = createSession({ name, db, driver: dialect.createDriver(), flavor, gate })
   const flush = createFlush(name, session, flavor)
+  const handOver = createHandOver(flavor)
   const indexTables = new Map<string, IndexTable>()
   const claimTables = new Map<string, ClaimTable>()
 
   const entitiesBy = (by: Session): EntityTable =>
     createEntityTable(
-      { shardName: name, session: by, flavor, table: entityTable },
+      { shardName: name, session: by, flavor, table: entityTable, handOver },
       createLocalRows({ session: by, flavor, table: entityTable }),
     )
   const indexTableBy = (by: Session, spec: IndexTableSpec): IndexTable =>

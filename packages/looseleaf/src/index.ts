@@ -74,6 +74,10 @@ export {
   type WriteOptions,
   type ChangesOptions,
   type CountedPage,
+  type BatchItem,
+  type BatchOptions,
+  type BatchResults,
+  type BatchWrite,
   type DamagedEntity,
   type DataStoreOptions,
   type EntityChange,
@@ -178,6 +182,7 @@ export {
   type Upgrade,
   type UpgradeResult,
   type WhereOf,
+  type BatchWrites,
 } from '@looseleaf/kinds'
 export { defineConfig, shardsFrom, type LooseleafConfig } from '@looseleaf/cli'
 export type {

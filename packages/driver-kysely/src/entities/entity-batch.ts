@@ -9,18 +9,22 @@ import {
   type HandedClaim,
   type PendingRow,
 } from '@looseleaf/core/internal'
-import { claimStatements } from '../claims/claim-statements.ts'
 import { staleEpoch } from '../database/epoch-fence.ts'
-import { toCount, toNumber } from '../database/row-values.ts'
+import { toNumber } from '../database/row-values.ts'
 import type { Call, Session } from '../database/session.ts'
 import { checkWriteRows } from '../database/sql-parts.ts'
 import { sortedById, type EntityCalls, type EntityTableOptions } from './entity-calls.ts'
-import { upsertPending } from './pending-table.ts'
+import { pendingUpsert } from './pending-table.ts'
 
 /** Bytes of bodies per statement; one longer body goes alone. As text they are twice as long, and still within any packet limit. */
 const STATEMENT_BYTES = 256 * 1024
 
 type Outcome = BatchOutcome | 'stale'
+
+export interface BatchedTableOptions extends EntityTableOptions {
+  /** Gives a claim to another entity within a transaction. Returns whether `from` held it. */
+  handOver(claim: HandedClaim, call: Call, inner: Session): Promise<boolean>
+}
 
 /**
  * Creates `writeAll`: one transaction, in which each statement is answered before the next is sent.
@@ -33,15 +37,16 @@ type Outcome = BatchOutcome | 'stale'
  * pooler that sends it to another session than the BEGIN, it fails.
  */
 export function createEntityBatch(
-  { session, flavor, shardName, table }: EntityTableOptions,
+  { session, flavor, shardName, table, handOver }: BatchedTableOptions,
   { statements, writing, select }: EntityCalls,
 ): Pick<EntityTable, 'writeAll'> {
   const { parameters: sessionParameters } = flavor.ownSession
+
   async function lostRows(rows: readonly BatchRow[], call: Call, inner: Session): Promise<number[]> {
     const reading = { ...call, write: false }
     const idsOf = (some: readonly BatchRow[]): Uint8Array[] => sortedById(some).map(({ id }) => id)
-    const held = await select('hold', idsOf(rows.filter(isHeld)), reading, inner)
-    const locked = await select('lock', idsOf(rows.filter((row) => !isHeld(row))), reading, inner)
+    const held = await select('hold', idsOf(rows.filter(isHeld)), reading, [], inner)
+    const locked = await select('lock', idsOf(rows.filter((row) => !isHeld(row))), reading, [], inner)
     return rows.flatMap((row, place) => {
       const found = (isHeld(row) ? held : locked).get(idKey(row.id))
       return toNumber(found?.version ?? 0) === row.base ? [] : [place]
@@ -59,17 +64,6 @@ export function createEntityBatch(
     const parameters = [...sessionParameters, epoch, lowestInsert]
     const [row] = (await inner.run(query, parameters, { ...call, write: false })).rows
     return row && toNumber(row.micros)
-  }
-
-  /** Returns whether `from` held the claim. */
-  async function handOver(
-    { spec, key, from, to }: HandedClaim,
-    call: Call,
-    inner: Session,
-  ): Promise<boolean> {
-    const query = session.shape(`${spec.table} handOver`, () => claimStatements(spec, flavor).handOver())
-    const parameters = [to.entityId, to.version, ...key, from, ...sessionParameters]
-    return toCount((await inner.run(query, parameters, call)).numAffectedRows) === 1
   }
 
   /** Inserts rows, or overwrites rows that step 1 has locked. */
@@ -123,7 +117,11 @@ export function createEntityBatch(
           lostClaims = [rows.findIndex(({ id }) => idKey(id) === idKey(claim.to.entityId))]
           throw new LooseleafError('CONFLICT', `${shardName}: another entity has a claim of this batch.`)
         }
-        await upsertPending(inner, flavor, pendingOf(written), call)
+        const pending = pendingOf(written)
+        if (pending.length > 0) {
+          const { query, parameters } = pendingUpsert(session, flavor, pending)
+          await inner.run(query, parameters, call)
+        }
         await write('insertOfBatch', inserted, updated, call, inner)
         await write('overwriteOfBatch', replaced, updated, call, inner)
         return 'written'

@@ -25,12 +25,13 @@ export interface EntityCalls {
   readonly statements: EntityStatements
   reading(options: CallOptions | undefined): Call
   writing(options: CallOptions | undefined): Call
-  /** Selects rows by their ids, keyed by `idKey`. `parameters` stand before those of the session. */
+  /** Selects rows by their ids, keyed by `idKey`. `parameters` stand before those of the session. `through` is a transaction. */
   select(
     kind: 'read' | 'readBounded' | 'bodyLengths' | 'readVersions' | 'exist' | 'checksums' | 'lock' | 'hold',
     ids: readonly Uint8Array[],
     call: Call,
     parameters?: readonly unknown[],
+    through?: Session,
   ): Promise<ReadonlyMap<string, Row>>
   /** Sends writes: one alone, or several in one transaction. */
   write(
@@ -61,12 +62,12 @@ export function entityCalls({ session, flavor, shardName, table }: EntityTableOp
       return [await session.run(first.query, first.parameters, { ...call, faults: first.faults })]
     },
 
-    async select(kind, ids, call, parameters = []) {
+    async select(kind, ids, call, parameters = [], through = session) {
       const found = new Map<string, Row>()
       const isKept = ['read', 'readBounded', 'readVersions', 'exist'].includes(kind)
       const hints = { keep: isKept ? ('common' as const) : undefined }
       const [first, ...rest] = idChunks(ids).map((chunk) =>
-        session.run(
+        through.run(
           session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length), hints),
           [...parameters, ...sessionParameters, ...chunk],
           call,

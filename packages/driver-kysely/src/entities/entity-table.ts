@@ -17,9 +17,9 @@ import type { BoundStatement, Row } from '../database/session.ts'
 import { checkWriteRows, idChunks } from '../database/sql-parts.ts'
 import { boundedRow, lengthsOf, selectedRow } from './bounded-rows.ts'
 import { rangeParameters, rangeParts } from './changes-range.ts'
-import { createEntityBatch } from './entity-batch.ts'
+import { createEntityBatch, type BatchedTableOptions } from './entity-batch.ts'
 import { createEntityCopies } from './entity-copies.ts'
-import { entityCalls, sortedById, type EntityTableOptions } from './entity-calls.ts'
+import { entityCalls, sortedById } from './entity-calls.ts'
 import { pendingUpsert } from './pending-table.ts'
 
 /**
@@ -33,7 +33,7 @@ export interface LocalRowStatements {
   after(entities: readonly EntityInsert[]): readonly BoundStatement[]
 }
 
-export function createEntityTable(options: EntityTableOptions, localRows: LocalRowStatements): EntityTable {
+export function createEntityTable(options: BatchedTableOptions, localRows: LocalRowStatements): EntityTable {
   const { session, flavor, shardName } = options
   const calls = entityCalls(options)
   const { statements, reading, writing, write, faults, select, refuseStaleEpoch } = calls

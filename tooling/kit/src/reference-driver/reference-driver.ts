@@ -74,23 +74,6 @@ export function createReferenceShard(name: string, now: () => number): Reference
   const pending = createReferencePending(checkEpoch)
   const tasks = createReferenceTasks(now)
   const indexes = new Map<string, ReferenceIndex>()
-  const entities = createReferenceEntities(
-    name,
-    now,
-    epochOfShard,
-    checkEpoch,
-    pending.addDeferred,
-    ({ spec, key, from, to }) => {
-      const table = index(spec)
-      const version = table.versionOf(key, from)
-      return {
-        isHeld: version !== undefined,
-        give: () =>
-          table.putClaim({ key, entityId: to.entityId, version: Math.max(version ?? 0, to.version) }),
-      }
-    },
-  )
-
   function index(spec: IndexTableSpec): ReferenceIndex {
     let table = indexes.get(spec.table)
     if (table === undefined) {
@@ -108,6 +91,15 @@ export function createReferenceShard(name: string, now: () => number): Reference
     checkEpoch,
     pending.addDeferred,
     localRows,
+    ({ spec, key, from, to }) => {
+      const table = index(spec)
+      const version = table.versionOf(key, from)
+      return {
+        isHeld: version !== undefined,
+        give: () =>
+          table.putClaim({ key, entityId: to.entityId, version: Math.max(version ?? 0, to.version) }),
+      }
+    },
   )
 
   return {

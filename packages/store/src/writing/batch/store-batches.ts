@@ -43,7 +43,7 @@ export function createStoreBatches(
   }
 
   return (items, options) => {
-    const taken = takeItems(context.router, items, options.near)
+    const taken = takeItems(context, items, options.near)
     return () =>
       writeBatch(
         taken,

@@ -1,4 +1,4 @@
-import { formatId, LooseleafError, parseId, type EntityId, type Router } from '@looseleaf/core'
+import { formatId, LooseleafError, parseId, type EntityId } from '@looseleaf/core'
 import {
   badArgument,
   checkOptions,
@@ -8,7 +8,7 @@ import {
   optionKinds,
   type OptionKinds,
 } from '@looseleaf/core/internal'
-import { bucketsOf, type Near } from '@looseleaf/index-engine/internal'
+import { bucketsOf, type EngineContext, type Near } from '@looseleaf/index-engine/internal'
 import { optionsOf } from '../../call-options.ts'
 import { freshId } from '../../calls/take-bag.ts'
 import type { Edit, PutResult } from '../../types.ts'
@@ -71,7 +71,7 @@ type Unplaced = Omit<TakenItem, 'id' | 'isFresh' | 'decide'> & {
  * `BAD_ID`. Errors have the place of their `item`.
  */
 export function takeItems(
-  router: Router,
+  { router, catalog }: Pick<EngineContext, 'router' | 'catalog'>,
   items: readonly BatchItem[],
   near: Near | undefined,
 ): readonly TakenItem[] {
@@ -87,6 +87,9 @@ export function takeItems(
   })
   const placed = unplaced.find((item) => item.id !== undefined || item.near !== undefined)
   const anchor = (near === undefined ? placed?.id : undefined) ?? freshId(router, near ?? placed?.near)
+  const buckets = bucketsOf(router)
+  // Without buckets, entities never move.
+  const placeOf = (id: Uint8Array): number => buckets?.ofId(id) ?? catalog.current().placement.shardOfId(id)
   const seen = new Map<string, number>()
   return unplaced.map(({ decideFor, id: given, near: place, ...rest }, i) => {
     const id = given ?? (place === undefined ? router.newId(anchor) : freshId(router, place))
@@ -99,7 +102,7 @@ export function takeItems(
       })
       throw itemError(i, rest.name, problem)
     }
-    if (!areTogether(router, anchor, id)) throw itemError(i, rest.name, farApart(entity, formatId(anchor)))
+    if (placeOf(id) !== placeOf(anchor)) throw itemError(i, rest.name, farApart(entity, formatId(anchor)))
     return { ...rest, id, isFresh: given === undefined, decide: decideFor(id) }
   })
 }
@@ -197,13 +200,6 @@ const plainResult = ({ id, version: written, created, indexed, token }: PutResul
   indexed,
   token,
 })
-
-function areTogether(router: Router, a: Uint8Array, b: Uint8Array): boolean {
-  const buckets = bucketsOf(router)
-  return buckets === undefined
-    ? router.shardOfId(a) === router.shardOfId(b)
-    : buckets.ofId(a) === buckets.ofId(b)
-}
 
 function farApart(entity: EntityId, anchor: EntityId): LooseleafError {
   return new LooseleafError(
