@@ -63,8 +63,8 @@ const NO_ROWS: RowChange = { claimed: [], gained: [], deletedNow: [], deletedLat
 
 /**
  * Writes batches by the three laws of the protocol. Claims and index rows of all items come first, as for single writes; then one transaction
- * compares every entity with the version that was read, and writes all of them. An item that writes nothing is held at its version. Where
- * there is no row to hold, a tombstone is inserted, so that no other write can insert the entity before the commit.
+ * compares every entity with the version that was read, and writes all of them. An item that writes nothing is held at its version. If it has no
+ * stored row, a tombstone is inserted, so that no other write can insert the entity before the commit.
  */
 export function createBatchWriter(
   context: EngineContext,
