@@ -35,7 +35,7 @@ export function createStoreBatches(
       for (const { written } of outcomes) if (written) context.bodies.written()
       return outcomes
     } catch (error) {
-      if (tries === MAX_CALLS || !(await isOfRemovedShard(error))) throw error
+      if (tries === MAX_CALLS || !(await isOfRemovedShard(error, options.signal))) throw error
       return await write(items, options, tries + 1)
     } finally {
       if (cache !== undefined) await Promise.all(items.map(({ id }) => cache.forget(id)))
