@@ -118,14 +118,7 @@ export class DataStore extends StoreQueries {
       policy,
       observing,
     )
-    this.#takeBatch = createStoreBatches(
-      context,
-      batchWriter,
-      this.#removals,
-      cache,
-      replicas,
-      this.isOfRemovedShard,
-    )
+    this.#takeBatch = createStoreBatches(context, batchWriter, this.#removals, cache, replicas)
   }
 
   /**
@@ -228,7 +221,7 @@ export class DataStore extends StoreQueries {
     options: BatchOptions = noOptions,
   ): Promise<BatchResults<Items>> {
     checkOptions('batch', options, optionsOf.batch)
-    const results = await this.calls.pass('batch', this.#takeBatch(items, options))
+    const results = await this.calls.pass('batch', this.#takeBatch(items, options), undefined, options.signal)
     return results as BatchResults<Items>
   }
 

@@ -1,6 +1,5 @@
 import type { CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { MAX_CALLS, type RemovalCheck } from '../../observing/removed-shards.ts'
 import type { EntityCache } from '../../reading/freshness/entity-cache.ts'
 import type { ReplicaReads } from '../../reading/freshness/replica-reads.ts'
 import type { WriteOutcome } from '../entity-writer.ts'
@@ -10,7 +9,7 @@ import type { BatchWriter } from './batch-writer.ts'
 import { takeItems, type TakenItem } from './take-items.ts'
 import { writeBatch } from './write-batch.ts'
 
-/** Returns the work of a call of `batch`. Checks and copies the items at once, and writes them when it is called. */
+/** Returns the work of a call of `batch`. Checks and copies the items at once, and writes the same ones whenever it is called. */
 export type TakeBatch = (
   items: readonly BatchItem[],
   options: BatchOptions,
@@ -22,21 +21,13 @@ export function createStoreBatches(
   removals: Pick<RowRemovals, 'isFull' | 'room'>,
   cache: EntityCache | undefined,
   replicas: Pick<ReplicaReads, 'sessionToken'>,
-  isOfRemovedShard: RemovalCheck,
 ): TakeBatch {
-  async function write(
-    items: readonly TakenItem[],
-    options: CallOptions,
-    tries = 1,
-  ): Promise<readonly WriteOutcome[]> {
+  async function write(items: readonly TakenItem[], options: CallOptions): Promise<readonly WriteOutcome[]> {
     if (removals.isFull) await removals.room()
     try {
       const outcomes = await writer.write(items, options)
       for (const { written } of outcomes) if (written) context.bodies.written()
       return outcomes
-    } catch (error) {
-      if (tries === MAX_CALLS || !(await isOfRemovedShard(error, options.signal))) throw error
-      return await write(items, options, tries + 1)
     } finally {
       if (cache !== undefined) await Promise.all(items.map(({ id }) => cache.forget(id)))
     }
