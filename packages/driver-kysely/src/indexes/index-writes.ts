@@ -80,7 +80,7 @@ export function indexWrites(
 export function inChunks<Row>(
   rows: readonly Row[],
   statementOf: (rows: readonly Row[]) => BoundStatement,
-  length = MAX_WRITE_ROWS,
+  length: number = MAX_WRITE_ROWS,
 ): readonly BoundStatement[] {
   if (rows.length <= length) return rows.length === 0 ? [] : [statementOf(rows)]
   const statements: BoundStatement[] = []

@@ -36,7 +36,7 @@ export interface BatchWriter {
 }
 
 /** Largest sum of the bodies of a batch in bytes. The transaction holds its locks until all of them were sent. */
-export const MAX_BATCH_BYTES = 64 * 1024 * 1024
+export const MAX_BATCH_BYTES: number = 64 * 1024 * 1024
 
 /** An item of one attempt. */
 interface PlannedItem {
