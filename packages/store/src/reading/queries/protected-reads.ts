@@ -8,6 +8,7 @@ import {
   type QueryPlan,
   type QueryPorts,
 } from '@looseleaf/index-engine/internal'
+import type { Guard } from '../rows/row-reader.ts'
 import type { Sources } from '../steps/read.ts'
 import { createTurns } from './turns.ts'
 
@@ -17,9 +18,6 @@ import { createTurns } from './turns.ts'
  */
 
 type Scan = QueryPorts['scan']
-
-/** Scans of one attempt of a read, in place of those of the reader. */
-export type Guard = (scan: Scan) => Scan
 
 /** The part of a table that snapshots have too. */
 export type ReadTable = Pick<IndexTable, 'scan' | 'scanMany' | 'count' | 'countMany'>

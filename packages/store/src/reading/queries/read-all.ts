@@ -9,10 +9,10 @@ import {
 } from '@looseleaf/index-engine/internal'
 import { tookTooLong } from './took-too-long.ts'
 import { damagedHandler, onceForEach } from '../entities/damaged-handler.ts'
-import { guarded, wholeReader, type RowReaderFrom } from '../rows/row-reader.ts'
+import { guarded, wholeReader, type Guard, type RowReaderFrom } from '../rows/row-reader.ts'
 import type { Completeness } from '../steps/completeness.ts'
 import type { Sources } from '../steps/read.ts'
-import type { Guard, ProtectedReads } from './protected-reads.ts'
+import type { ProtectedReads } from './protected-reads.ts'
 
 export interface MatchesToRead {
   readonly plan: QueryPlan

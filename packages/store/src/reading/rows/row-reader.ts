@@ -9,7 +9,6 @@ import {
 import type { IndexLanes, RowWithEntity } from '../../calls/index-lanes.ts'
 import { MAX_READ_ROWS } from '../../calls/lane-limits.ts'
 import type { ReadOptions } from '../entities/entity-reader.ts'
-import type { Guard } from '../queries/protected-reads.ts'
 import type { Sources } from '../steps/read.ts'
 
 /** Reads the index rows of a plan, and the items to which they lead. */
@@ -36,7 +35,10 @@ export type RowReaderFrom = (whole: WholeReader) => RowReader
  */
 const MAX_JOINED_SHARDS = 2
 
-/** Guards the scans of a reader, see `ProtectedReads`. */
+/** Returns the scans of one attempt of a read, in place of those of a reader; see `ProtectedReads`. */
+export type Guard = (scan: QueryPorts['scan']) => QueryPorts['scan']
+
+/** Guards the scans of a reader. */
 export function guarded(reader: WholeReader, guard: Guard): WholeReader {
   return {
     ...reader,
