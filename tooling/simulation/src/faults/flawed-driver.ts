@@ -16,7 +16,7 @@ import type {
 import { idKey } from '@looseleaf/core/internal'
 import { keyIdentity } from '@looseleaf/index-engine/internal'
 import type { ReferenceIndex, ReferenceShard, ShardState } from '@looseleaf-tooling/kit/reference-driver'
-import { byName, bySeat } from '../world/indexes.ts'
+import { byName, bySeat } from '../shapes/indexes.ts'
 import { removeLocalRows } from './flawed-local-rows.ts'
 import type { Flaw } from './flaws.ts'
 

@@ -1,7 +1,7 @@
 import type { EntityId, LooseleafError } from '@looseleaf/core'
 import type { Acknowledgements } from './acknowledgements.ts'
 import type { Evidence, Operation } from './evidence.ts'
-import { keysIn } from '../world/indexes.ts'
+import { keysIn } from '../shapes/indexes.ts'
 
 /** Checks of writes. */
 export interface WriteChecks {

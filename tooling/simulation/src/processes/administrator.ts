@@ -1,7 +1,7 @@
 import { isLooseleafError, type Time } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/kit/random'
-import { byGroupAndRank, byGroupAndRankElsewhere, bySeat, bySeatListed } from '../world/indexes.ts'
+import { byGroupAndRank, byGroupAndRankElsewhere, bySeat, bySeatListed } from '../shapes/indexes.ts'
 import type { Life } from '../steps/life.ts'
 
 export interface AdministratorOptions {

@@ -13,7 +13,7 @@ import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/kit/random'
 import type { Checker } from '../checks.ts'
 import type { Life } from '../steps/life.ts'
-import { GROUPS, NAMES, RANKS, SEATS, TAGS } from '../world/indexes.ts'
+import { GROUPS, NAMES, RANKS, SEATS, TAGS } from '../shapes/indexes.ts'
 import type { World } from '../world/world.ts'
 
 /** Outcomes of the calls of movers. */

@@ -15,7 +15,7 @@ import {
   pairOf,
   RANKS,
   TAGS,
-} from '../world/indexes.ts'
+} from '../shapes/indexes.ts'
 
 /** Conditions of a search, with the store's arguments. */
 export interface Question extends SearchRequest {

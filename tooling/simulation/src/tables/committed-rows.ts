@@ -10,7 +10,7 @@ import {
   type Placement,
 } from '@looseleaf/index-engine/internal'
 import type { ReferenceIndex } from '@looseleaf-tooling/kit/reference-driver'
-import { isOf } from '../world/indexes.ts'
+import { isOf } from '../shapes/indexes.ts'
 import type { Owners } from '../world/owners.ts'
 
 export interface PlacedRow {

@@ -2,7 +2,7 @@ import { formatId } from '@looseleaf/core'
 import type { CatalogEntry } from '@looseleaf/core/internal'
 import { isClaimsOf, isInUse } from '@looseleaf/index-engine/internal'
 import type { CommittedRows } from './committed-rows.ts'
-import { byName, bySeat } from '../world/indexes.ts'
+import { byName, bySeat } from '../shapes/indexes.ts'
 import type { Owners } from '../world/owners.ts'
 
 /** Checks the keys of unique indexes and their claims. */

@@ -3,7 +3,7 @@ import type { IndexDefinition } from '@looseleaf/index-engine'
 import { deriveRows, placementOfRouter, shardOfRow } from '@looseleaf/index-engine/internal'
 import { byGroup, byTag } from '@looseleaf-tooling/simulation/by-tag-and-group'
 import { expect, it } from 'vitest'
-import { byPair, byRank, GROUPS, RANKS, TAGS } from './indexes.ts'
+import { byPair, byRank, GROUPS, RANKS, TAGS } from '../shapes/indexes.ts'
 import { smallRouter } from './small-router.ts'
 import { SHARDS } from './world.ts'
 
