@@ -38,8 +38,7 @@ test('a person signs in, posts, comments, likes, shares, imports, pages and dele
   expect(page).toContain('You like this')
   expect(page).toMatch(/Also shared by ?The same link/)
 
-  const xml =
-    '<rss version="2.0"><channel><title>Up</title><item><title>Imported</title></item></channel></rss>'
+  const xml = `<rss version="2.0"><channel><title>Up</title><item><title>Imported</title><pubDate>${new Date().toUTCString()}</pubDate></item></channel></rss>`
   const upload = await mira.upload('/import', [{ name: 'a.xml', text: xml }])
   expect(textOf(upload.body)).toContain('Up (RSS): 1 new entry.')
 
@@ -87,9 +86,9 @@ test('the foot of a page counts the statements of the servers, and the home page
         { timeout: 20_000 },
       )
     }
-    // The same number as on SQLite, in whatever order the servers answer.
+    // No more than on SQLite, in whatever order the servers answer.
     for (let visit = 0; visit < 5; visit++)
-      expect(textOf((await visitor.get('/')).body)).toContain(': 6 for index rows, 7 for entities')
+      expect(textOf((await visitor.get('/')).body)).toMatch(/: 6 for index rows, [23] for entities/)
   } finally {
     await alone.close()
     for (const connection of connections) connection.destroy()

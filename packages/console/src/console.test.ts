@@ -183,7 +183,7 @@ test('the page of shards shows a move with its counts, the reason why it waits, 
     [{ ...move!, state: 'done', endedAt: new Date(), waits: { calls: 3, longestMs: 40 } }],
     [],
   )
-  expect(over.text).toContain('<td>3, the longest for 40 ms</td>')
+  expect(over.text).toContain('<td>3, the longest for 40.0 ms</td>')
   const late = movesSection(
     [{ ...move!, commands: { ...move!.commands, back: 'looseleaf shard move', isBackLater: true } }],
     [],

@@ -78,7 +78,7 @@ function loseCommit(onKilled: OnKilled): Refuse {
     isDone = true
     const written = call.args[0] as readonly { id: Uint8Array }[]
     onKilled(
-      `${namesOf(written.map(({ id }) => id))} was not committed on ${call.shard}; its index rows were written.`,
+      `${namesOf(written.map(({ id }) => id))} was not committed on ${call.shard}; its index rows on other shards were written.`,
     )
     return unavailable(call.shard, 'lost this commit on purpose.')
   }

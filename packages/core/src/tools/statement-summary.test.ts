@@ -14,6 +14,11 @@ test.each([
   ['START TRANSACTION', 'START', undefined],
   ['START TRANSACTION; INSERT INTO `index_a` (a) VALUES (?); COMMIT', 'TRANSACTION', 'index_a'],
   ['BEGIN IMMEDIATE; INSERT INTO "index_a" (a) VALUES (?); COMMIT', 'TRANSACTION', 'index_a'],
+  [
+    'START TRANSACTION; INSERT INTO `index_a` (a) VALUES (?); UPDATE (SELECT 1 AS id) n STRAIGHT_JOIN `entities` e ON e.id = n.id SET e.body = ?; DELETE FROM `index_a` WHERE a = ?; COMMIT',
+    'TRANSACTION',
+    'entities',
+  ],
   ['', '', undefined],
 ])('summarise finds operation and table: %s', (text, operation, table) => {
   expect(summarise(text)).toEqual({ operation, table })

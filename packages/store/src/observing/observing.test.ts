@@ -52,7 +52,7 @@ describe('a trace', () => {
     ])
     // The local index row and the entity are one transaction.
     expect(trace.statements.map(({ operation, table }) => [operation, table])).toEqual([
-      ['TRANSACTION', 'index_by_name'],
+      ['TRANSACTION', 'entities'],
       ['SELECT', 'entities'],
     ])
     expect(trace.statements.map(({ calls, others }) => [calls.map(({ name }) => name), others])).toEqual([

@@ -120,7 +120,7 @@ describe('slow calls of a store', () => {
       statements.map(({ operation, table, rows, others }) => [operation, table, rows, others]),
     ])
     expect(tables).toEqual([
-      ['put', undefined, [['TRANSACTION', 'index_by_name', expect.any(Number), 0]]],
+      ['put', undefined, [['TRANSACTION', 'entities', expect.any(Number), 0]]],
       ['get', undefined, [['SELECT', 'entities', 1, 1]]],
       ['get', undefined, [['SELECT', 'entities', 1, 1]]],
       ['query', 'by_name', expect.arrayContaining([['SELECT', 'index_by_name', 1, 0]])],

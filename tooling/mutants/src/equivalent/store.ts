@@ -21,7 +21,6 @@ export const store: Equivalents = {
       'At the first attempt no time has passed, and a timeout is above 0.',
     'createEntityWriter.writeInAttempts: attempts > 0 → attempts >= 0':
       'At the first attempt no time has passed, and a timeout is above 0.',
-    'mayDefer: isLooseleafError(error) && error.retryable → (error.retryable)': onlyOurs,
   },
   'store/opening/initialise': {
     'initialise: driver.shards[other]?.name → driver.shards[other].name':
@@ -40,7 +39,7 @@ export const store: Equivalents = {
       'An absent removal is not among the kept ones.',
   },
   'protocol/commit': {
-    'commit: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)': onlyOurs,
+    'uncommitted: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)': onlyOurs,
   },
   'protocol/index-rows': {
     'failureUnlessDropped: indexes.find((entry) => entry.table === table) → indexes.findLast((entry) => entry.table === table)':

@@ -95,7 +95,7 @@ const cases: readonly OptionCase[] = [
     'a misspelt ifVersion',
     { ifversion: 1 },
     'BAD_OPTION',
-    /put has no option "ifversion"; there are id, ifVersion/,
+    /put has no option "ifversion"; there are id, near, ifVersion/,
   ],
   ['put', 'a version', { version: 1 }, 'BAD_OPTION', /put has no option "version"/],
   ['put', 'a bag', { name: MARKER }, 'BAD_OPTION', /put has no option "name"/],
@@ -108,7 +108,7 @@ const cases: readonly OptionCase[] = [
     /put has no option "x{40}"/,
   ],
   ['insert', 'an ifVersion', { ifVersion: 0 }, 'BAD_OPTION', /insert has no option "ifVersion"/],
-  ['insert', 'a place near another id', { near: 'x' }, 'BAD_OPTION', /insert has no option "near"/],
+  ['insert', 'a place near no id', { near: 'x' }, 'BAD_ID', /option near has to be/],
   ['update', 'an id', { id: 'x' }, 'BAD_OPTION', /update has no option "id"/],
   ['update', 'retries', { retries: 5 }, 'BAD_OPTION', /update has no option "retries"/],
   ['delete', 'an id', { id: 'x' }, 'BAD_OPTION', /delete has no option "id"/],
@@ -256,7 +256,7 @@ refuses('options of newId', [
     'BAD_OPTION',
     /newId has no option "nearTo"/,
   ],
-  ['near null', ({ store }) => store.newId({ near: null }), 'BAD_ID', /id has to be/],
+  ['near null', ({ store }) => store.newId({ near: null }), 'BAD_OPTION', /option near has to be/],
 ])
 
 refuses('arguments of calls', [

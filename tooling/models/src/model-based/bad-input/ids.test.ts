@@ -40,7 +40,6 @@ const places: readonly (readonly [where: string, call: (on: Fixture, id: unknown
   ['insert with the id in the bag', ({ store }, id) => store.insert({ ...bag, id })],
   ['update', ({ store }, id) => store.update(id, () => bag)],
   ['delete', ({ store }, id) => store.delete(id)],
-  ['newId near it', ({ store }, near) => store.newId({ near })],
 ]
 
 refuses(
