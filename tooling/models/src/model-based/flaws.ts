@@ -34,11 +34,6 @@ export const flaws: Readonly<Record<string, Changes>> = {
       scanMany: async (scans, options) => (await table.scanMany(scans, options)).toReversed(),
     }),
   },
-  'counts of one call get each other’s numbers': {
-    index: (table) => ({
-      countMany: async (ranges, options) => (await table.countMany(ranges, options)).toReversed(),
-    }),
-  },
   'a replace says that it wrote and did not': {
     entities: () => ({ replace: async (rows) => rows.map(() => true) }),
   },
