@@ -1,4 +1,4 @@
-import type { EntityInsert } from '@looseleaf/core/internal'
+import type { BatchRow, EntityInsert } from '@looseleaf/core/internal'
 
 /** A call of a driver, as a plan of faults gets it. */
 interface DriverCall {
@@ -10,9 +10,11 @@ interface DriverCall {
 /** Tells whether a call upserts index rows of this table, by themselves or with their entities. Default: of any table. */
 export function upsertsRows({ table, operation, args }: DriverCall, of?: string): boolean {
   if (operation === 'upsert') return of === undefined || table === of
-  if (table !== 'entities' || (operation !== 'insert' && operation !== 'replace')) return false
-  const [entities] = args as [readonly EntityInsert[]]
-  return entities.some(({ local }) =>
-    local?.upsert?.some(({ spec }) => of === undefined || spec.table === of),
+  if (table !== 'entities' || !['insert', 'replace', 'writeAll'].includes(operation)) return false
+  const [entities] = args as [readonly (EntityInsert | BatchRow)[]]
+  return entities.some(
+    (entity) =>
+      entity.version !== undefined &&
+      entity.local?.upsert?.some(({ spec }) => of === undefined || spec.table === of),
   )
 }

@@ -208,7 +208,8 @@ export interface EntityTable {
   replace(rows: readonly EntityReplace[], options: EpochWriteOptions): Promise<readonly boolean[]>
   /**
    * Writes all rows in one transaction, or none. Writes none if a row does not have its base any more, or if `from` does not hold a claim; the
-   * outcome then has the place of each such row, or of the row that should get the claim.
+   * outcome then has the place of each such row, or of the row that should get the claim. Local claims are taken once `claims` are handed
+   * over. A batch that is not written leaves no local row and no claim.
    *
    * All written rows get the same time of writing, even if the rows take several statements. Held rows cannot be written by others
    * between this call's check and its commit. Up to 500 rows, whose ids must not repeat. Rejects with `STALE_EPOCH` as `insert` does.

@@ -61,7 +61,7 @@ export interface Session {
     statements: readonly BoundStatement[],
     call: Omit<Call, 'faults'>,
   ): Promise<readonly QueryResult<Row>[]>
-  /** Runs the work in a transaction on one connection. Rolls back if the work rejects. */
+  /** Runs the work in a transaction on one connection. Rolls back if the work rejects. The faults of a statement are those of its own call. */
   transaction<T>(call: Call, work: (inner: Session) => Promise<T>): Promise<T>
   /** Returns the compiled statement of this key. `build` and the hints count at its first use only. */
   shape(
@@ -183,9 +183,16 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
   }
 
   /** Errors inside a transaction stay the client's: `errorOf` maps them once, for the transaction as a whole. */
-  const transactionSession = (connection: DatabaseConnection): Session => ({
-    run: (query, parameters, call) => execute(connection, query, parameters, call),
-    packet: (statements, call) => executeAll(connection, statements, call, () => {}),
+  const transactionSession = (
+    connection: DatabaseConnection,
+    onStatement: (faults: FaultCodes | undefined) => void,
+  ): Session => ({
+    run(query, parameters, call) {
+      onStatement(call.faults)
+      return execute(connection, query, parameters, call)
+    },
+    packet: (statements, call) =>
+      executeAll(connection, statements, call, (statement) => onStatement(statement?.faults)),
     transaction: () => Promise.reject(new Error('A transaction cannot contain another one.')),
     shape,
   })
@@ -229,15 +236,17 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
     },
     transaction(call, work) {
       let commitSent = false
+      /** Codes of the statement that fails, if one does. */
+      let current: FaultCodes | undefined
       const sent = send(
         call,
         (connection) =>
           transact(
             connection,
-            () => work(transactionSession(connection)),
+            () => work(transactionSession(connection, (faults) => (current = faults))),
             () => (commitSent = true),
           ),
-        () => call.faults,
+        () => current ?? call.faults,
         () => call.write && commitSent,
       )
       return untilAborted(sent, call.signal)

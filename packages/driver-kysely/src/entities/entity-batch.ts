@@ -13,7 +13,12 @@ import { staleEpoch } from '../database/epoch-fence.ts'
 import { toNumber } from '../database/row-values.ts'
 import type { Call, Session } from '../database/session.ts'
 import { checkWriteRows } from '../database/sql-parts.ts'
-import { sortedById, type EntityCalls, type EntityTableOptions } from './entity-calls.ts'
+import {
+  sortedById,
+  type EntityCalls,
+  type EntityTableOptions,
+  type LocalRowStatements,
+} from './entity-calls.ts'
 import { pendingUpsert } from './pending-table.ts'
 
 /** Bytes of bodies per statement; one longer body goes alone. As text they are twice as long, and still within any packet limit. */
@@ -31,7 +36,8 @@ export interface BatchedTableOptions extends EntityTableOptions {
  * 1. Locks the rows in the order of their ids, held ones in share mode, and compares their versions with the bases.
  * 2. Locks the catalog row in share mode, compares the epoch, and reads the time of writing. The floor stays at or below that time until
  *    the COMMIT.
- * 3. Hands claims over, then writes pending rows, inserts new rows and overwrites locked ones.
+ * 3. Hands claims over, writes pending rows, local claims and local rows, inserts new entities and overwrites locked ones, and deletes the
+ *    local rows that they have lost.
  *
  * If step 1 or 2 ends the batch, nothing was written, and the COMMIT keeps the connection. Each statement checks its session: behind a
  * pooler that sends it to another session than the BEGIN, it fails.
@@ -39,6 +45,7 @@ export interface BatchedTableOptions extends EntityTableOptions {
 export function createEntityBatch(
   { session, flavor, shardName, table, handOver }: BatchedTableOptions,
   { statements, writing, select }: EntityCalls,
+  localRows: LocalRowStatements,
 ): Pick<EntityTable, 'writeAll'> {
   const { parameters: sessionParameters } = flavor.ownSession
 
@@ -118,12 +125,11 @@ export function createEntityBatch(
           throw new LooseleafError('CONFLICT', `${shardName}: another entity has a claim of this batch.`)
         }
         const pending = pendingOf(written)
-        if (pending.length > 0) {
-          const { query, parameters } = pendingUpsert(session, flavor, pending)
-          await inner.run(query, parameters, call)
-        }
+        const deferring = pending.length === 0 ? [] : [pendingUpsert(session, flavor, pending)]
+        await inner.packet([...deferring, ...localRows.before(written)], call)
         await write('insertOfBatch', inserted, updated, call, inner)
         await write('overwriteOfBatch', replaced, updated, call, inner)
+        await inner.packet(localRows.after(written), call)
         return 'written'
       }
 

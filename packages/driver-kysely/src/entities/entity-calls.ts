@@ -1,5 +1,5 @@
 import type { CallOptions } from '@looseleaf/core'
-import { idKey } from '@looseleaf/core/internal'
+import { idKey, type EntityInsert } from '@looseleaf/core/internal'
 import type { QueryResult } from 'kysely'
 import { refuseStaleEpoch, staleEpoch } from '../database/epoch-fence.ts'
 import type { Flavor } from '../database/flavor.ts'
@@ -18,6 +18,17 @@ export interface EntityTableOptions {
   readonly session: Session
   readonly flavor: Flavor
   readonly table: string
+}
+
+/**
+ * Builds the statements of `local` rows, which share the transaction of their entities. Tables stand in the order of their names:
+ * transactions that lock rows in one order cannot deadlock.
+ */
+export interface LocalRowStatements {
+  /** Claims and upserts, which come before the entities. */
+  before(entities: readonly EntityInsert[]): readonly BoundStatement[]
+  /** Deletes for the entities that were written. */
+  after(entities: readonly EntityInsert[]): readonly BoundStatement[]
 }
 
 /** The statements of one entity table, and the calls that its parts have in common. */

@@ -19,19 +19,8 @@ import { boundedRow, lengthsOf, selectedRow } from './bounded-rows.ts'
 import { rangeParameters, rangeParts } from './changes-range.ts'
 import { createEntityBatch, type BatchedTableOptions } from './entity-batch.ts'
 import { createEntityCopies } from './entity-copies.ts'
-import { entityCalls, sortedById } from './entity-calls.ts'
+import { entityCalls, sortedById, type LocalRowStatements } from './entity-calls.ts'
 import { pendingUpsert } from './pending-table.ts'
-
-/**
- * Builds the statements of `local` rows, which share the transaction of their entities. Tables stand in the order of their names:
- * transactions that lock rows in one order cannot deadlock.
- */
-export interface LocalRowStatements {
-  /** Claims and upserts, which come before the entities. */
-  before(entities: readonly EntityInsert[]): readonly BoundStatement[]
-  /** Deletes for the entities that were written. */
-  after(entities: readonly EntityInsert[]): readonly BoundStatement[]
-}
 
 export function createEntityTable(options: BatchedTableOptions, localRows: LocalRowStatements): EntityTable {
   const { session, flavor, shardName } = options
@@ -101,7 +90,7 @@ export function createEntityTable(options: BatchedTableOptions, localRows: Local
 
   return {
     ...createEntityCopies(options, calls),
-    ...createEntityBatch(options, calls),
+    ...createEntityBatch(options, calls, localRows),
 
     async read(ids, call) {
       const found = await select('read', ids, reading(call))

@@ -2,8 +2,7 @@ import type { EntityInsert, IndexTableSpec, LocalRows, RowsOfTable } from '@loos
 import type { BoundStatement } from '../database/session.ts'
 import { claimTakes } from '../claims/claim-writes.ts'
 import { indexWrites, type IndexWrites, type LostRow } from '../indexes/index-writes.ts'
-import type { LocalRowStatements } from '../entities/entity-table.ts'
-import type { EntityTableOptions } from '../entities/entity-calls.ts'
+import type { EntityTableOptions, LocalRowStatements } from '../entities/entity-calls.ts'
 
 interface TableWrites extends IndexWrites {
   readonly takes: ReturnType<typeof claimTakes>

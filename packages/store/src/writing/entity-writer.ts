@@ -1,12 +1,6 @@
-import { isLooseleafError, type Bag, type LooseleafError, type CallOptions } from '@looseleaf/core'
-import { elapsedBy, isUndecodable, isUndone, isVersion } from '@looseleaf/core/internal'
-import {
-  isPending,
-  isWritable,
-  type EngineContext,
-  type PlacedCatalog,
-  type Placement,
-} from '@looseleaf/index-engine/internal'
+import type { LooseleafError, CallOptions } from '@looseleaf/core'
+import { elapsedBy, isUndone } from '@looseleaf/core/internal'
+import { isWritable, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
 import {
   catchUp,
   commit,
@@ -16,7 +10,6 @@ import {
   type CommitOutcome,
   type EntityWrites,
   type PlacedKey,
-  type RowFailure,
   type WaitForBucket,
 } from '@looseleaf/protocol/internal'
 import {
@@ -35,13 +28,14 @@ import { MAX_TRIES, pauseAfter } from './back-off.ts'
 import type { CurrentEntity, Decide } from './decisions.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
 import { deferredTables, mayBeOfLocalRows } from './row-failures.ts'
-import { diffAll, keysOf, splitChange, type RowChange, type SplitChange } from './row-change.ts'
+import { diffAll, keysOf, type SplitChange } from './row-change.ts'
 import type { RowRemovals } from './row-removals.ts'
 import type { LanesOf, ShardLanes } from '../calls/shard-lanes.ts'
-import { lostRowsOf } from './rows-at-once.ts'
+import { splitAttempt, withoutLocal } from './split-attempt.ts'
 import { superfluousRows } from './superseded-attempts.ts'
 import { unknownOutcome } from './unknown-outcome.ts'
 import type { WritePolicy } from './write-policy.ts'
+import { createRowSteps, findEntity, NONE, NOTHING, unlessTaken } from './write-steps.ts'
 
 export interface WriteOutcome {
   readonly found: CurrentEntity
@@ -64,10 +58,6 @@ export interface EntityWriter {
   write(id: Uint8Array, decide: Decide, options: EntityWriteOptions): Promise<WriteOutcome>
 }
 
-const NONE: readonly never[] = []
-
-const NOTHING: CurrentEntity = { version: 0, bag: undefined, damaged: undefined, body: null }
-
 /** Writes entities by the three laws of the protocol, in their order. The cleaner deletes the index rows of a write without a commit. */
 export function createEntityWriter(
   context: EngineContext,
@@ -79,47 +69,7 @@ export function createEntityWriter(
   { happened }: Pick<Observing, 'happened'>,
 ): EntityWriter {
   const now = elapsedBy(context.time)
-
-  async function find(
-    id: Uint8Array,
-    lane: ShardLanes,
-    signal: AbortSignal | undefined,
-  ): Promise<CurrentEntity> {
-    const row = await reader.row(id, { signal })
-    if (row === undefined) return NOTHING
-    const { version, body } = row
-    try {
-      const decoded = reader.decode(row, lane.shard)
-      const bag = isPending(decoded) ? await decoded : decoded
-      return { version, bag, damaged: undefined, body }
-    } catch (error) {
-      // A damaged entity can be replaced, because its version is known.
-      if (!isUndecodable(error) || !isVersion(version)) throw error
-      return { version, bag: undefined, damaged: error, body }
-    }
-  }
-
-  /** Returns true if a commit deletes the local rows that it has lost, where no query can need them. */
-  function removesLocal({ policies }: PlacedCatalog): boolean {
-    return policy.writeOrder !== 'entity-first' && policies.deleteDelayMs === 0
-  }
-
-  /** Splits a change, with the lost rows that go with the commit. In the order of FriendFeed's article no writer deletes them. */
-  function splitLost(
-    catalog: PlacedCatalog,
-    shard: number,
-    entity: { readonly id: Uint8Array; readonly version: number },
-    change: RowChange,
-    bag: Bag | null,
-  ): SplitChange {
-    const { placement } = catalog
-    const removes = removesLocal(catalog)
-    if (policy.writeOrder === 'entity-first')
-      return splitChange(change, placement, entity, shard, removes, NONE)
-    const { atOnce, ...lost } = lostRowsOf(catalog, shard, entity.id, change, bag)
-    const staying = atOnce.length === 0 ? change : { ...change, ...lost }
-    return splitChange(staying, placement, entity, shard, removes, atOnce)
-  }
+  const rowSteps = createRowSteps(indexRows, policy)
 
   /** Returns true if this version is durable. A version that can be read may not be on disk yet. */
   async function isDurable(
@@ -159,36 +109,6 @@ export function createEntityWriter(
     }
   }
 
-  /** Upserts rows before the commit (law 1), and returns the failures. Not async, because one more promise per write is measurable. */
-  function upsertEarly(
-    placement: Placement,
-    { gained, mayReturn }: RowChange,
-    id: Uint8Array,
-    version: number,
-    base: number,
-    signal: AbortSignal | undefined,
-  ): readonly RowFailure[] | Promise<readonly RowFailure[]> {
-    const isEarly = gained.length > 0 && policy.writeOrder !== 'entity-first'
-    const upserted = isEarly ? indexRows.upsert(placement, gained, id, version, signal) : NONE
-    if (mayReturn.length === 0) return upserted
-    return Promise.resolve(upserted).then(async (failures) => [
-      ...failures,
-      ...(await indexRows.upsert(placement, mayReturn, id, base, signal)),
-    ])
-  }
-
-  /** Upserts rows after the commit, in the order of FriendFeed's article. The cleaner writes the rows that fail. */
-  async function upsertLate(
-    placement: Placement,
-    { gained }: RowChange,
-    id: Uint8Array,
-    version: number,
-    signal: AbortSignal | undefined,
-  ): Promise<boolean> {
-    const failures = await indexRows.upsert(placement, gained, id, version, signal)
-    return failures.length === 0
-  }
-
   /** Repeats attempts until one wins or the decision is to write nothing. Waits for a bucket that is handed over. Adds attempts without an answer to `unsettled`. */
   async function writeInAttempts(
     id: Uint8Array,
@@ -205,7 +125,7 @@ export function createEntityWriter(
       { found, bag, rows, indexed, catalog, shard }: Attempt,
     ): WriteOutcome | Promise<WriteOutcome> => {
       if (policy.writeOrder === 'entity-first') {
-        return upsertLate(catalog.placement, rows, id, version, signal).then((allWritten) => ({
+        return rowSteps.late(catalog.placement, rows, id, version, signal).then((allWritten) => ({
           found,
           written: true,
           version,
@@ -248,7 +168,7 @@ export function createEntityWriter(
       }
       const isFirst = attempts === 0
       attempts++
-      const found = isFresh && isFirst ? NOTHING : await find(id, lane, signal)
+      const found = isFresh && isFirst ? NOTHING : await findEntity(reader, id, lane.shard, signal)
       const landed = committedAttempt(unsettled, found)
       if (landed !== undefined) {
         if (await isDurable(id, found.version, signal)) return committed(found.version, landed)
@@ -269,8 +189,8 @@ export function createEntityWriter(
       const change = diffAll(catalog, context.codec, id, oldKeys, found.body, bag)
       const version = context.clock.next(found.version)
       const split: SplitChange = staysFar
-        ? { rows: change, local: undefined, localClaims: NONE }
-        : splitLost(catalog, shard, { id, version }, change, bag)
+        ? withoutLocal(change)
+        : splitAttempt(catalog, policy, shard, { id, version }, change, bag)
       const { rows, local, localClaims } = split
       // The commit carries this shard's epoch, so its catalog decides. The catalogs of other shards may be one change behind.
       const defers = catalog.shards[shard]?.onIndexFailure === 'defer'
@@ -281,7 +201,7 @@ export function createEntityWriter(
       const epoch = catalog.epochs[shard] ?? 0
       try {
         if (rows.claimed.length > 0) await claim(placement, rows.claimed, id, version, isNewId, signal)
-        const upserts = upsertEarly(placement, rows, id, version, found.version, signal)
+        const upserts = rowSteps.early(placement, rows, id, version, found.version, signal)
         const failures = upserts === NONE ? NONE : await upserts
         const deferred = failures.length === 0 ? NONE : deferredTables(failures, defers)
         if (deferred.length > 0) happened({ kind: 'deferred', tables: deferred, shard: lane.shard })
@@ -334,20 +254,6 @@ export function createEntityWriter(
         throw unsettled.size === 0 ? error : unknownOutcome(id, unsettled, options, error)
       }
     },
-  }
-}
-
-/** Returns the outcome of a commit with local claims. If another entity has one of them, nothing was written, and `otherwise` is called. */
-async function unlessTaken(
-  sending: Promise<CommitOutcome>,
-  otherwise: () => Promise<CommitOutcome>,
-): Promise<CommitOutcome> {
-  try {
-    return await sending
-  } catch (error) {
-    // The claim may be left over, so `otherwise` looks at its holder.
-    if (isLooseleafError(error, 'DUPLICATE_KEY')) return otherwise()
-    throw error
   }
 }
 

@@ -1,14 +1,15 @@
 import { isLooseleafError } from '@looseleaf/core'
 import { isUndecodable, isVersion } from '@looseleaf/core/internal'
 import { isPending, type Placement } from '@looseleaf/index-engine/internal'
-import type { RowFailure } from '@looseleaf/protocol/internal'
+import type { CommitOutcome, RowFailure } from '@looseleaf/protocol/internal'
 import type { EntityReader } from '../reading/entities/entity-reader.ts'
 import type { CurrentEntity } from './decisions.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
 import type { RowChange } from './row-change.ts'
 import type { WritePolicy } from './write-policy.ts'
 
-const NONE: readonly never[] = []
+/** The list that steps without rows return at once, without a promise. */
+export const NONE: readonly never[] = []
 
 /** The state of an id without an entity or a tombstone. */
 export const NOTHING: CurrentEntity = { version: 0, bag: undefined, damaged: undefined, body: null }
@@ -77,13 +78,16 @@ export function createRowSteps(
   }
 }
 
-/** Returns the tables of the rows that the cleaner will write. Throws the first failure that must not be deferred. */
-export function deferredTables(failures: readonly RowFailure[], defers: boolean): readonly string[] {
-  for (const { error } of failures) if (!defers || !mayDefer(error)) throw error
-  return [...new Set(failures.map(({ table }) => table))]
-}
-
-/** Returns true if the shard of the index row fails for a while, so that the row may be written later. */
-function mayDefer(error: unknown): boolean {
-  return isLooseleafError(error) && error.retryable
+/** Returns the outcome of a commit with local claims. If another entity has one of them, nothing was written, and `otherwise` is called. */
+export async function unlessTaken(
+  sending: Promise<CommitOutcome>,
+  otherwise: () => Promise<CommitOutcome>,
+): Promise<CommitOutcome> {
+  try {
+    return await sending
+  } catch (error) {
+    // The claim may be left over, so `otherwise` looks at its holder.
+    if (isLooseleafError(error, 'DUPLICATE_KEY')) return otherwise()
+    throw error
+  }
 }

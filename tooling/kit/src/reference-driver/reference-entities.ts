@@ -159,9 +159,12 @@ export function createReferenceEntities(
       const missing = handed.findIndex(({ isHeld }) => !isHeld)
       const getter = claims[missing]?.to.entityId
       if (getter !== undefined) return { lost: [batch.findIndex(({ id }) => keyOf(id) === keyOf(getter))] }
+      const written = batch.filter((row) => row.version !== undefined)
+      localRows.check(written)
       for (const { give } of handed) give()
-      for (const row of batch)
-        if (row.version !== undefined) write(row, byId.get(keyOf(row.id))?.addedId ?? ++lastAddedId)
+      localRows.write(written)
+      for (const row of written) write(row, byId.get(keyOf(row.id))?.addedId ?? ++lastAddedId)
+      localRows.remove(written)
       return 'written'
     },
     async repairVersion(id, version) {

@@ -32,6 +32,18 @@ export function requireDistinctKeys(items: readonly ItemKeys[]): void {
   }
 }
 
+/** Returns a test for the keys that some item of a batch gives up. */
+export function givenUpKeys(items: readonly ItemKeys[]): (key: PlacedKey) => boolean {
+  const given = new Set(
+    items.flatMap(({ rows }) =>
+      rows.deletedNow
+        .filter(({ entry }) => entry.unique)
+        .map(({ entry, key }) => identityOf(entry.table, key)),
+    ),
+  )
+  return ({ entry, key }) => given.size > 0 && given.has(identityOf(entry.table, key))
+}
+
 /** The keys that items of a batch give up, which another item may take in the same transaction. */
 export interface PassedKeys {
   /**

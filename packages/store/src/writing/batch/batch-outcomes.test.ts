@@ -1,6 +1,7 @@
 import { LooseleafError, parseId, type Bag, type Driver, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
+import { shardsOfRow } from '@looseleaf/index-engine/internal'
 import { bucketOfId } from '@looseleaf/router'
 import {
   faultyDriver,
@@ -303,6 +304,13 @@ describe('a batch is retried', () => {
 })
 
 describe('index rows of a batch on a shard that is down', () => {
+  /** Returns a tag whose row is on the other shard. */
+  function farTag(): string {
+    const { placement, indexes } = store.context.catalog.current()
+    for (let i = 0; ; i++)
+      if (shardsOfRow(indexes[0]!, placement, [Buffer.from(`${i}`)], parseId(b))[0] !== 0) return `${i}`
+  }
+
   /** The shard of the rows is down for index rows alone. */
   function rowsDown({ table }: FaultyCall): Fault | undefined {
     if (!table.startsWith('index_')) return undefined
@@ -315,11 +323,13 @@ describe('index rows of a batch on a shard that is down', () => {
 
   test('a batch whose far rows cannot be written names the item, and writes nothing', async () => {
     plan = rowsDown
-    await expect(store.batch([pay(a, 1), { put: { cents: 1, tag: 'x' }, id: b }])).rejects.toMatchObject({
-      code: 'SHARD_UNAVAILABLE',
-      item: 1,
-      unknownOutcome: false,
-    })
+    await expect(store.batch([pay(a, 1), { put: { cents: 1, tag: farTag() }, id: b }])).rejects.toMatchObject(
+      {
+        code: 'SHARD_UNAVAILABLE',
+        item: 1,
+        unknownOutcome: false,
+      },
+    )
     expect([commits, ...(await centsOf(a, b))]).toEqual([0, 100, 50])
     // The entities without rows there are written.
     await transfer()
@@ -329,7 +339,7 @@ describe('index rows of a batch on a shard that is down', () => {
   test('a batch with onIndexFailure defer commits its entities with pending rows', async () => {
     await store.setPolicies({ onIndexFailure: 'defer' })
     plan = rowsDown
-    const [, put] = await store.batch([pay(a, 1), { put: { cents: 1, tag: 'x' }, id: b }])
+    const [, put] = await store.batch([pay(a, 1), { put: { cents: 1, tag: farTag() }, id: b }])
     expect(put.indexed).toBe(false)
     const pending = await memory.shards[0]!.pending.page({ limit: 10 })
     expect(pending.map(({ entityId }) => Buffer.compare(entityId, parseId(b)))).toEqual([0])
@@ -338,9 +348,10 @@ describe('index rows of a batch on a shard that is down', () => {
   test('a batch with entity-first commits its entities, and then writes their rows', async () => {
     await store.close()
     store = await open({ writeOrder: 'entity-first' })
-    const [, put] = await store.batch([pay(a, 1), { put: { cents: 1, tag: 'x' }, id: b }])
+    const tag = farTag()
+    const [, put] = await store.batch([pay(a, 1), { put: { cents: 1, tag }, id: b }])
     expect(put.indexed).toBe(true)
-    expect((await rival.query(byTag, { tag: 'x' })).items).toMatchObject([{ id: b }])
+    expect((await rival.query(byTag, { tag })).items).toMatchObject([{ id: b }])
   })
 })
 

@@ -1,4 +1,4 @@
-import { LooseleafError, type Bag, type CallOptions } from '@looseleaf/core'
+import { LooseleafError, type CallOptions } from '@looseleaf/core'
 import { elapsedBy, isUndone, type BatchRow, type HandedClaim } from '@looseleaf/core/internal'
 import { isWritable, type EngineContext, type PlacedCatalog } from '@looseleaf/index-engine/internal'
 import {
@@ -17,13 +17,28 @@ import { MAX_TRIES, pauseAfter } from '../back-off.ts'
 import type { CurrentEntity } from '../decisions.ts'
 import type { WriteOutcome } from '../entity-writer.ts'
 import type { IndexRowWriter } from '../index-row-writer.ts'
-import { diffAll, keysOf, type RowChange } from '../row-change.ts'
+import { diffAll, keysOf, type SplitChange } from '../row-change.ts'
+import { deferredTables, mayBeOfLocalRows } from '../row-failures.ts'
 import type { RowRemovals } from '../row-removals.ts'
+import { withoutLocal } from '../split-attempt.ts'
 import { superfluousRows } from '../superseded-attempts.ts'
 import type { WritePolicy } from '../write-policy.ts'
-import { createRowSteps, deferredTables, findEntity, NOTHING } from '../write-steps.ts'
-import { givenUp, itemError, unknownBatch, type BatchTarget } from './batch-errors.ts'
+import { createRowSteps, findEntity, NOTHING, unlessTaken } from '../write-steps.ts'
+import { givenUp, unknownBatch, type BatchTarget } from './batch-errors.ts'
 import { passedKeys, requireDistinctKeys } from './batch-keys.ts'
+import {
+  defersOf,
+  inOrder,
+  isWritten,
+  NO_ROWS,
+  ofItem,
+  rowsOf,
+  splitItems,
+  withoutClaims,
+  type BatchAttempt,
+  type PlannedItem,
+  type SplitItem,
+} from './planned-items.ts'
 import { readBack, type UnsettledBatch } from './read-back.ts'
 import type { TakenItem } from './take-items.ts'
 
@@ -38,32 +53,9 @@ export interface BatchWriter {
 /** Largest sum of the bodies of a batch in bytes. The transaction holds its locks until all of them were sent. */
 export const MAX_BATCH_BYTES: number = 64 * 1024 * 1024
 
-/** An item of one attempt. */
-interface PlannedItem {
-  readonly item: TakenItem
-  readonly found: CurrentEntity
-  /** Null for a tombstone; undefined for an item that writes nothing. */
-  readonly bag: Bag | null | undefined
-  readonly body: Uint8Array | null
-  readonly rows: RowChange
-}
-
-/** An attempt whose commit was sent. */
-interface BatchAttempt {
-  readonly version: number
-  readonly planned: readonly PlannedItem[]
-  readonly catalog: PlacedCatalog
-  /** Number of the shard. */
-  readonly shard: number
-  /** Tables of the deferred rows of each item. */
-  readonly deferred: readonly (readonly string[])[]
-}
-
-const NO_ROWS: RowChange = { claimed: [], gained: [], deletedNow: [], deletedLater: [], mayReturn: [] }
-
 /**
- * Writes batches by the three laws of the protocol. Claims and index rows of all items come first, as for single writes; then one transaction
- * compares every entity with the version that was read, and writes all of them. An item that writes nothing is held at its version. If it has no
+ * Writes batches by the three laws of the protocol. Far claims and far rows of all items come first, as for single writes; then one transaction
+ * compares every entity with the version that was read, and writes all of them with their local rows and claims. An item that writes nothing is held at its version. If it has no
  * stored row, a tombstone is inserted, so that no other write can insert the entity before the commit.
  */
 export function createBatchWriter(
@@ -105,22 +97,24 @@ export function createBatchWriter(
     return planned
   }
 
-  /** Takes the claims of all items, except those that the transaction hands over. */
+  /** Takes these claims of all items, except those that the transaction hands over. */
   async function claim(
     { planned, version, catalog: { placement }, shard }: Omit<BatchAttempt, 'deferred'>,
+    keysOfItem: (split: SplitChange) => readonly PlacedKey[],
     isFirst: boolean,
     signal: AbortSignal | undefined,
   ): Promise<readonly HandedClaim[]> {
     const handed: HandedClaim[] = []
     const passed = passedKeys(planned, placement, shard)
-    const claiming = inOrder(planned, async ({ item, rows }) => {
-      if (rows.claimed.length === 0) return
+    const claiming = inOrder(planned, async ({ item, split: own }) => {
+      const keys = keysOfItem(own)
+      if (keys.length === 0) return
       const mayPass = (wanted: PlacedKey, holder: Uint8Array): boolean => {
         const claimed = passed.take(wanted, holder, item, version)
         if (claimed !== undefined) handed.push(claimed)
         return claimed !== undefined
       }
-      await indexRows.claim(placement, rows.claimed, item.id, version, signal, mayPass)
+      await indexRows.claim(placement, keys, item.id, version, signal, mayPass)
     })
     try {
       await claiming
@@ -139,8 +133,8 @@ export function createBatchWriter(
     { planned, version, catalog, shard }: Omit<BatchAttempt, 'deferred'>,
     signal: AbortSignal | undefined,
   ): Promise<readonly (readonly string[])[]> {
-    const defers = catalog.shards[shard]?.onIndexFailure === 'defer'
-    return inOrder(planned, async ({ item, rows, found }) => {
+    const defers = defersOf({ catalog, shard })
+    return inOrder(planned, async ({ item, split: { rows }, found }) => {
       const { placement } = catalog
       const failures = await rowSteps.early(placement, rows, item.id, version, found.version, signal)
       return failures.length === 0 ? [] : deferredTables(failures, defers)
@@ -156,7 +150,7 @@ export function createBatchWriter(
     const epoch = catalog.epochs[shard] ?? 0
     const isEntityFirst = policy.writeOrder === 'entity-first'
     return Promise.all(
-      planned.map(async ({ item: { id }, found, bag, rows }, place) => {
+      planned.map(async ({ item: { id }, found, bag, split: { rows } }, place) => {
         if (bag === undefined) return { found, written: false, version: found.version, indexed: true }
         if (isEntityFirst) {
           const indexed = await rowSteps.late(catalog.placement, rows, id, version, signal)
@@ -189,6 +183,8 @@ export function createBatchWriter(
     let attempts = 0
     let tries = 0
     let wait: WaitForBucket | undefined
+    /** True once local rows have failed an attempt, so that the next ones send them by statements of their own. */
+    let staysFar = false
     for (;;) {
       const isLate = (attempts > 0 || wait !== undefined) && now() >= endsAt
       // All shards of the attempt come from this catalog, whose epoch the commit carries.
@@ -222,8 +218,11 @@ export function createBatchWriter(
         tries++
         continue
       }
-      const planned = plan(items, states, catalog)
+      const decided = plan(items, states, catalog)
       const version = context.clock.next(Math.max(...states.map((found) => found.version)))
+      const planned: readonly SplitItem[] = staysFar
+        ? decided.map((each) => ({ ...each, split: withoutLocal(each.rows) }))
+        : splitItems(decided, { catalog, shard, version }, policy)
       const begun = { version, planned, catalog, shard }
       obstacle = undefined
       lost = undefined
@@ -231,27 +230,38 @@ export function createBatchWriter(
       let outcome: CommitOutcome | 'undone'
       const epoch = catalog.epochs[shard] ?? 0
       try {
-        const claims = await claim(begun, isFirst, signal)
+        let claims = await claim(begun, ({ rows }) => rows.claimed, isFirst, signal)
         const deferred = await upsert(begun, signal)
         const tables = [...new Set(deferred.flat())]
         if (tables.length > 0) happened({ kind: 'deferred', tables, shard: target.shard })
         sent = { ...begun, deferred }
         const rows = rowsOf(sent)
         const { entities } = shardAt(context, shard)
-        outcome = await commitAll(
-          () => entities.writeAll(rows, { epoch, claims, signal }),
-          ([first]) => (lost = first),
-          (error) => (obstacle = error),
-        )
+        const send = (some: readonly BatchRow[]): Promise<CommitOutcome> =>
+          commitAll(
+            () => entities.writeAll(some, { epoch, claims, signal }),
+            ([first]) => (lost = first),
+            (error) => (obstacle = error),
+          )
+        outcome = await unlessTaken(send(rows), async () => {
+          const handed = await claim(begun, ({ localClaims }) => localClaims, isFirst, signal)
+          claims = [...claims, ...handed]
+          return send(rows.map(withoutClaims))
+        })
       } catch (error) {
-        if (!isUndone(error)) throw error
-        // The database undid the whole transaction, so this attempt will never be committed.
+        const failsLocally =
+          sent !== undefined &&
+          planned.some(({ split: { local } }) => local !== undefined) &&
+          mayBeOfLocalRows(error, defersOf(begun) || policy.writeOrder === 'entity-first')
+        if (!failsLocally && !isUndone(error)) throw error
+        // The attempt has written no entity, and will never be committed.
         outcome = 'undone'
         obstacle = error
+        staysFar ||= failsLocally
       }
       if (outcome === 'won') return committed(sent!, superseded, signal)
       happened({ kind: 'attempt', outcome, shard: target.shard })
-      for (const [place, { rows }] of planned.entries()) superseded[place]!.push(...rows.gained)
+      for (const [place, { split: own }] of planned.entries()) superseded[place]!.push(...own.rows.gained)
       if (outcome === 'stale') {
         await catchUp(context, shard, { signal })
         if (context.catalog.latest().epochs[shard] !== epoch) continue
@@ -289,19 +299,6 @@ export function createBatchWriter(
   }
 }
 
-/** Returns the rows of the transaction. */
-function rowsOf({ planned, version, deferred }: BatchAttempt): readonly BatchRow[] {
-  return planned.map(({ item: { id }, found, bag, body }, place) => {
-    const { version: base } = found
-    return isWritten(bag, found) ? { id, base, version, body, deferred: deferred[place] } : { id, base }
-  })
-}
-
-/** False for an item that is only held. */
-function isWritten(bag: Bag | null | undefined, { version }: CurrentEntity): boolean {
-  return bag !== undefined || version === 0
-}
-
 /**
  * Tells whether every entity still has the base of the attempts without an answer. Only then does the next attempt shut them out: it wins from
  * the same versions, or not at all.
@@ -312,25 +309,4 @@ function haveBasesOf(
 ): boolean {
   const [attempt] = unsettled.values()
   return attempt === undefined || attempt.rows.every(({ base }, place) => states[place]!.version === base)
-}
-
-/** Does a piece of work of one item, and gives its error the item's place. */
-function ofItem<Result>({ name }: TakenItem, place: number, work: () => Result): Result {
-  try {
-    return work()
-  } catch (error) {
-    throw itemError(place, name, error)
-  }
-}
-
-/** Does the work of all items at once. When all have ended, throws the error of the first that failed, with its place. */
-async function inOrder<Result>(
-  planned: readonly PlannedItem[],
-  work: (item: PlannedItem) => Result | Promise<Result>,
-): Promise<readonly Result[]> {
-  const results = await Promise.allSettled(planned.map(async (each) => work(each)))
-  return results.map((result, place) => {
-    if (result.status === 'fulfilled') return result.value
-    throw itemError(place, planned[place]!.item.name, result.reason)
-  })
 }

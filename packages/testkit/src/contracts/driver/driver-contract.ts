@@ -13,6 +13,7 @@ import { indexScanContract } from './index-scans.ts'
 import { joinedScanContract } from './joined-scans.ts'
 import { floorContract } from './floor.ts'
 import { indexContract } from './index-rows.ts'
+import { batchedLocalRowContract } from './local-rows-of-batches.ts'
 import { localRowContract } from './local-rows.ts'
 import { pendingContract } from './pending.ts'
 import { purgeContract } from './purge.ts'
@@ -49,6 +50,7 @@ export function driverContract(
     describe('covering tables', () => coveringContract(runner, make))
     describe('claims', () => claimContract(runner, make))
     describe('local rows', () => localRowContract(runner, make, options))
+    describe('local rows of batches', () => batchedLocalRowContract(runner, make, options))
     describe('pending rows', () => pendingContract(runner, make))
     describe('snapshots', () => snapshotContract(runner, make, options))
     describe('tasks', () => taskContract(runner, make))

@@ -289,20 +289,20 @@ export function localRowContract(
   )
 }
 
-async function freshSpec(bench: Bench, unique?: true): Promise<IndexTableSpec> {
+export async function freshSpec(bench: Bench, unique?: true): Promise<IndexTableSpec> {
   const columns = [{ name: 'n', type: 'integer' as const }]
   const spec: IndexTableSpec = { table: newName('ix'), columns, ...(unique && { unique }) }
   await bench.shard.createIndexTable(spec)
   return spec
 }
 
-function rowOf(entityId: Uint8Array, version: number, ...key: Key): IndexRow {
+export function rowOf(entityId: Uint8Array, version: number, ...key: Key): IndexRow {
   return { key, entityId, version }
 }
 
 type KeysOfTable = readonly [spec: IndexTableSpec, ...numbers: readonly bigint[]]
 
-function rowsOn(
+export function rowsOn(
   id: Uint8Array,
   version: number,
   ...tables: readonly KeysOfTable[]
@@ -315,16 +315,20 @@ function rowsOn(
   }
 }
 
-function withRows(entity: EntityInsert, ...tables: readonly KeysOfTable[]): EntityInsert {
+export function withRows(entity: EntityInsert, ...tables: readonly KeysOfTable[]): EntityInsert {
   return { ...entity, local: rowsOn(entity.id, entity.version, ...tables) }
 }
 
-function withClaims(entity: EntityInsert, spec: IndexTableSpec, ...numbers: readonly bigint[]): EntityInsert {
+export function withClaims(
+  entity: EntityInsert,
+  spec: IndexTableSpec,
+  ...numbers: readonly bigint[]
+): EntityInsert {
   const rows = numbers.map((number) => rowOf(entity.id, entity.version, number))
   return { ...entity, local: { claims: [{ spec, rows }] } }
 }
 
-async function rowsIn(
+export async function rowsIn(
   { shard }: Bench,
   spec: IndexTableSpec,
   ids: readonly Uint8Array[],
@@ -334,7 +338,7 @@ async function rowsIn(
 }
 
 /** Returns the number and the stamp of each row of an entity, in the order of the numbers. */
-async function stampsOf(bench: Bench, spec: IndexTableSpec, id: Uint8Array): Promise<unknown> {
+export async function stampsOf(bench: Bench, spec: IndexTableSpec, id: Uint8Array): Promise<unknown> {
   const rows = await rowsIn(bench, spec, [id])
   return rows
     .map(({ key, version }) => [key[0] as bigint, version] as const)
