@@ -1,7 +1,7 @@
 import { LooseleafError, type Bag, type EntityId } from '@looseleaf/core'
 import { checkOptions, optionKinds, type OptionKinds } from '@looseleaf/core/internal'
 import { unchanged, type BatchWrite } from '@looseleaf/store'
-import { prepared, type PreparedWrite } from '@looseleaf/store/internal'
+import { prepared, type BegunWrite, type PreparedWrite } from '@looseleaf/store/internal'
 import type { CheckedPatch, Edited } from './checked-patch.ts'
 import type { Expiry } from './expiry.ts'
 import type { KindNear } from './near.ts'
@@ -58,23 +58,17 @@ interface WriteParts {
 
 const NEW: OptionKinds<BatchWriteOptions> = { id: optionKinds.elsewhere }
 
-type Edit = PreparedWrite<unknown>['edit']
 type Target = Pick<PreparedWrite<unknown>, 'name' | 'id' | 'near' | 'ifVersion' | 'addsUp'>
 
 export function createBatchWrites(parts: WriteParts): UntypedBatchWrites {
   const { shape, near, expiry, requireUnique, notFound, itemOfBag } = parts
   const { isVisible } = expiry
 
-  function prepare<Result>(
-    target: Target,
-    edit: Edit,
-    resultOf: PreparedWrite<Result>['resultOf'],
-  ): BatchWrite<Result> {
+  function prepare<Result>(target: Target, begin: () => BegunWrite<Result>): BatchWrite<Result> {
     return {
       [prepared]: {
         ...target,
-        edit,
-        resultOf,
+        begin,
         ready: requireUnique,
         removesObstacle: (error, signal) => expiry.removesExpired(error, signal),
       },
@@ -86,16 +80,17 @@ export function createBatchWrites(parts: WriteParts): UntypedBatchWrites {
     target: Target,
     edit: (bag: Bag | undefined, id: EntityId) => Bag | typeof unchanged,
   ): BatchWrite<Item<object>> {
-    let last: Bag = {}
-    return prepare(
-      target,
-      (bag, id) => {
-        const edited = edit(bag, id)
-        last = edited === unchanged ? (bag as Bag) : edited
-        return edited
-      },
-      ({ id, version }) => itemOfBag(last, id, version),
-    )
+    return prepare(target, () => {
+      let last: Bag = {}
+      return {
+        edit(bag, id) {
+          const edited = edit(bag, id)
+          last = edited === unchanged ? (bag as Bag) : edited
+          return edited
+        },
+        resultOf: ({ id, version }) => itemOfBag(last, id, version),
+      }
+    })
   }
 
   /** Returns the bag of an entity of this kind that this program knows. */
@@ -156,11 +151,10 @@ export function createBatchWrites(parts: WriteParts): UntypedBatchWrites {
     },
     delete(of) {
       const { id, version: ifVersion } = parseReference('delete', of)
-      return prepare(
-        { name: 'delete', id, near: undefined, ifVersion, addsUp: false },
-        (bag) => (bag !== undefined && isVisible(bag) ? null : unchanged),
-        ({ written }) => written,
-      )
+      return prepare({ name: 'delete', id, near: undefined, ifVersion, addsUp: false }, () => ({
+        edit: (bag) => (bag !== undefined && isVisible(bag) ? null : unchanged),
+        resultOf: ({ written }) => written,
+      }))
     },
     check(of) {
       const { id, version: ifVersion } = parseReference('check', of)

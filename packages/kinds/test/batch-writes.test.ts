@@ -46,6 +46,14 @@ test('writes of several kinds take place together, and their results are items',
   expect(await transfers.get(transfer.id)).toEqual(transfer)
 })
 
+test('a write that several batches share gives each of them the item of its own commit', async () => {
+  const { store, accounts, bob } = await openAccounts()
+  const write = accounts.writes.update(bob.id, (now) => ({ cents: now.cents + 1 }))
+  const results = await Promise.all(Array.from({ length: 8 }, () => store.batch([write])))
+  const byVersion = results.map(([item]) => item).toSorted((one, other) => one.version - other.version)
+  expect(byVersion.map(({ cents }) => cents)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+})
+
 test('an edit that throws keeps every entity of the batch', async () => {
   const { store, accounts, ada, bob, move } = await openAccounts()
   await expect(store.batch(move(bob.id, ada.id, 30))).rejects.toThrow('not enough')

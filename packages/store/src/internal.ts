@@ -9,7 +9,7 @@ export {
   type BodyInspection,
   type BrokenCodecEntry,
 } from './opening/inspect-bodies.ts'
-export { prepared, type PreparedWrite } from './writing/batch/batch-item.ts'
+export { prepared, type BegunWrite, type PreparedWrite } from './writing/batch/batch-item.ts'
 export { repairVersion } from './writing/repair-version.ts'
 export type { CallFailures } from './failures/call-tally.ts'
 export type { FailureReport } from './failures/failure-note.ts'

@@ -72,6 +72,14 @@ export interface BatchOptions extends CallOptions {
 /** The property with the content of a `BatchWrite`. Every copy of the package has the same symbol. */
 export const prepared: unique symbol = Symbol.for('looseleaf.batchWrite')
 
+/** A prepared write in one batch. */
+export interface BegunWrite<Result> {
+  /** Called once per attempt. */
+  readonly edit: AnyEdit
+  /** Returns the result of the item. */
+  resultOf(result: PutResult & { readonly written: boolean }): Result
+}
+
 /** The content of a `BatchWrite`. */
 export interface PreparedWrite<Result> {
   /** Name of the call, for messages. */
@@ -80,13 +88,12 @@ export interface PreparedWrite<Result> {
   readonly id: EntityId | undefined
   readonly near: EntityId | NearKey | undefined
   readonly ifVersion: number | undefined
-  readonly edit: AnyEdit
   /** True if the edit depends on the bag found, so that repeating a committed batch would apply it twice. */
   readonly addsUp: boolean
   /** Called before the batch begins. Rejects if the write must not be made. */
   ready(): Promise<void> | undefined
-  /** Returns the result of the item. `wasLiving` tells whether there was an entity before. */
-  resultOf(result: PutResult & { readonly written: boolean }): Result
+  /** Begins the write for one batch. Several batches may share a prepared write. */
+  begin(): BegunWrite<Result>
   /** Tells whether the batch may be retried, because the obstacle of this error was removed. */
   removesObstacle(error: unknown, signal: AbortSignal | undefined): Promise<boolean>
 }

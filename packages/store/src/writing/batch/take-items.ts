@@ -155,14 +155,15 @@ function takeItem(item: unknown): Unplaced {
 }
 
 function preparedItem(write: PreparedWrite<unknown>): Unplaced {
+  const { edit, resultOf } = write.begin()
   return {
     name: write.name,
     id: write.id === undefined ? undefined : parseId(write.id),
     near: write.near,
     addsUp: write.addsUp,
-    decideFor: (id) => toEdit(id, write.edit, write.ifVersion),
+    decideFor: (id) => toEdit(id, edit, write.ifVersion),
     write,
-    resultOf: (result) => write.resultOf(result),
+    resultOf,
   }
 }
 
