@@ -85,11 +85,11 @@ export interface Requirement {
 export type IndexState = 'building' | 'ready' | 'retiring' | 'dropped'
 
 /**
- * A near row has the bucket of its entity. Near rows of an exact index may be deleted in the commit that loses them, because every reader
- * of the index protects itself. An index that is in use becomes exact in three steps:
- * - `counted`: each writer knows the step, and keeps near rows of other exact indexes while the entity has a far row in this one.
+ * A local row is written on the shard of its entity and nowhere else; any other row is far. Local rows of an exact index may be deleted in
+ * the commit that loses them, because every reader of the index protects itself. An index that is in use becomes exact in three steps:
+ * - `counted`: each writer knows the step, and keeps lost local rows of other exact indexes while the entity has a far row in this one.
  * - `protected`: readers protect themselves as well.
- * - `on`: writers delete near rows at once.
+ * - `on`: writers delete local rows at once.
  */
 export type ExactStep = 'counted' | 'protected' | 'on'
 
@@ -122,7 +122,7 @@ export interface IndexDefinitionData {
    * index rows belong to another entry.
    */
   readonly unique?: true | undefined
-  /** The ids of its entities are made near the value of `shardOn`, so most of its rows are near. */
+  /** The ids of its entities are made near the value of `shardOn`, so most of its rows are local. */
   readonly near?: true | undefined
   /** Properties that a covering index includes in its rows; undefined for an index that is not covering. */
   readonly include?: readonly string[] | undefined

@@ -2,7 +2,7 @@ import type { IndexDefinitionData } from '@looseleaf/core'
 import type { CatalogEntry, ExactStep, ShardCatalog } from '@looseleaf/core/internal'
 import type { Catalog } from './catalog.ts'
 
-/** Tells whether most rows of an index are near, so that it is worth being exact. Claims are never exact. */
+/** Tells whether most rows of an index are local, so that it is worth being exact. Claims are never exact. */
 export function hasNearRows({ shardOn, near, unique }: IndexDefinitionData): boolean {
   return !unique && (shardOn === 'id' || near === true)
 }

@@ -45,7 +45,7 @@ export interface IndexOptions<P extends IndexProperties = IndexProperties> {
   /**
    * Tells that the ids of its entities are made near the value of `shardOn`, as by `newId({ near })` or by a kind with `near`. Its rows are
    * then on the shards of their entities, and in an exact index they can be deleted at once. Leave it out for other indexes: one far row
-   * keeps the near rows of its entity in all exact indexes for some seconds. Default: false, or true for 'id' as `shardOn`.
+   * keeps the lost rows of its entity in all exact indexes for some seconds. Default: false, or true for 'id' as `shardOn`.
    */
   readonly near?: boolean | undefined
   /**

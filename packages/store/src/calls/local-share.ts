@@ -38,10 +38,10 @@ export function isMostlyLocal(share: number): boolean {
   return share >= ENOUGH
 }
 
-/** Creates the share of a table. `isAlwaysLocal`: the store has one shard, or the index keeps rows on the shards of their entities. */
-export function createLocalShare(isAlwaysLocal: boolean): LocalShare {
-  let share = isAlwaysLocal ? 1 : 0
-  let seen = isAlwaysLocal ? WINDOW : 0
+/** Creates the share of a table. `isAlone`: the store has one shard, so all rows are local for now. */
+export function createLocalShare(isAlone: boolean): LocalShare {
+  let share = isAlone ? 1 : 0
+  let seen = isAlone ? WINDOW : 0
   let longShare = 0
   let rest = 0
 
