@@ -146,6 +146,6 @@ async function undoWithoutTarget(
   const target = shardAt(context, move.to).name
   if (!isOutage(error) || error.shard !== target) throw error
   const work = { context, move, throttle: createThrottle(context.time, undefined), signal }
-  await withRetries(context, signal, () => takeBack(work))
+  if (!(await withRetries(context, signal, () => takeBack(work)))) throw handedOver(move)
   return { ...(await readMove(context, { ...move, phase: 'undoing' }, { signal })), heldUpBy: error.message }
 }

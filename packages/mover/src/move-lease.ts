@@ -21,6 +21,8 @@ export interface MoveLease {
 }
 
 export interface LeaseOptions extends CallOptions {
+  /** Unique name of the claimant. A claim without an answer is made again under its name; a lease that has begun needs another one. */
+  readonly owner: string
   readonly leaseMs: number
   readonly checkpointMs: number
 }
@@ -48,12 +50,11 @@ const LEASE_LOST = Symbol('lease lost')
 export async function claimMove(
   context: EngineContext,
   move: LayoutMove,
-  { leaseMs, checkpointMs, signal }: LeaseOptions,
+  { owner, leaseMs, checkpointMs, signal }: LeaseOptions,
 ): Promise<MoveLease | undefined> {
   const { id } = move
   const tasks: TaskTable = shardAt(context, move.to).tasks
   const task = moveTask(id)
-  const owner = context.random.uuid()
   const state = await tasks.claim(task, owner, leaseMs, { signal })
   if (state === undefined) return undefined
   const record = recordFromText(state.progress) ?? freshRecord(move)

@@ -1,4 +1,3 @@
-import { isLooseleafError } from '@looseleaf/core'
 import { elapsedBy, type LayoutMove } from '@looseleaf/core/internal'
 import { keptRowsMs } from '@looseleaf/index-engine/internal'
 import {
@@ -7,6 +6,7 @@ import {
   completeAnnouncement,
   emptySource,
   endMove,
+  handedOver,
   leave,
   beginTarget,
   UNCHECKED_WAIT_MS,
@@ -23,11 +23,11 @@ const TURN_MS = 50
 
 /**
  * Walks a move from its present phase to the end. Every step can be repeated, so a mover that takes over walks the same way. A move that is
- * announced as being undone is undone.
+ * announced as being undone is undone, or walked to its end if a group was handed over before the announcement.
  */
 export async function walkMove(job: MoveJob, phase: LayoutMove['phase'] | undefined): Promise<void> {
-  if (phase === 'undoing') return undo(job)
-  if (phase === 'both') await inTurn(job, () => fill(job))
+  if (phase === 'undoing' && (await isUndone(job))) return
+  if (phase === 'both' || phase === 'undoing') await inTurn(job, () => fill(job))
   job.onHandedOver?.()
   // A mover may have died when its end was on some shards. By a catalog that still has the announcement, the source would keep its rows.
   if (phase === undefined) await endMove(job.work)
@@ -37,15 +37,22 @@ export async function walkMove(job: MoveJob, phase: LayoutMove['phase'] | undefi
 
 /** Undoes a move. Throws `CONFLICT` once a group was handed over. */
 export async function undo(job: MoveJob): Promise<void> {
+  if (!(await isUndone(job))) throw handedOver(job.work.move)
+}
+
+/** Undoes a move. Resolves with false once a group was handed over: the move goes on then. */
+async function isUndone(job: MoveJob): Promise<boolean> {
   const { record } = job.lease
   const { step } = record
   await enter(job, 'undoing')
-  const { entities, rows } = await undoMove(job.work).catch((error: unknown) => {
-    if (isLooseleafError(error, 'CONFLICT')) record.step = step
-    throw error
-  })
-  record.counts.emptied += entities + rows
+  const discarded = await undoMove(job.work)
+  if (discarded === undefined) {
+    record.step = step === 'undoing' ? 'copying' : step
+    return false
+  }
+  record.counts.emptied += discarded.entities + discarded.rows
   await enter(job, 'undone')
+  return true
 }
 
 /** Copies everything, compares it, and hands the buckets over. */

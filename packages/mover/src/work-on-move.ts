@@ -53,10 +53,12 @@ export async function workOn(
   const work = workOf(context, move, line, signal)
   let isWaiting = false
   let record: MoveRecord | undefined
+  let owner = context.random.uuid()
 
   /** Returns the report once the move is over; undefined if another mover has it, or has taken it. */
   async function attempt(): Promise<MoveReport | undefined> {
-    const lease = await claimed(context, move, options)
+    // A claim without an answer may have taken place. Under another name the call would wait for its own lease.
+    const lease = await claimed(context, move, options, owner)
     if (lease === undefined) {
       if (!isWaiting) options.onWait?.(await readMove(context, move, { signal }))
       isWaiting = true
@@ -66,6 +68,8 @@ export async function workOn(
       return open === undefined ? readMove(context, move, { signal }) : undefined
     }
     isWaiting = false
+    // A late save of this lease must not count as one of the next.
+    owner = context.random.uuid()
     record = lease.record
     const isDone = await underLease(work, lease, options, walk, line)
     return isDone ? readMove(context, move, { signal }) : undefined
@@ -103,8 +107,9 @@ function claimed(
   context: EngineContext,
   move: LayoutMove,
   { leaseMs = 30_000, checkpointMs = TUNING.checkpointMs, signal }: Tuned<MoveOptions>,
+  owner: string,
 ): Promise<MoveLease | undefined> {
-  return claimMove(context, move, { leaseMs, checkpointMs, signal })
+  return claimMove(context, move, { owner, leaseMs, checkpointMs, signal })
 }
 
 /** Grows while a move gets on, and not with the few rows that each try copies again. */
@@ -162,7 +167,7 @@ export async function emptySources(
   const reports: MoveReport[] = []
   for (const { move, phase } of await openMoves(context, { signal })) {
     if (phase !== undefined || (await consumersBehind({ context, move, signal })).length > 0) continue
-    const lease = await claimed(context, move, options)
+    const lease = await claimed(context, move, options, context.random.uuid())
     if (lease === undefined) continue
     if (
       await underLease(

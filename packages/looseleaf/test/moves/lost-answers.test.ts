@@ -56,3 +56,22 @@ test('a source is emptied although the end of the move had reached the first sha
   expect(await tunedMoveBuckets(store, { ...from1, from: 2, to: 1 })).toMatchObject({ state: 'done' })
   await driver.close()
 })
+
+test('a mover whose claim of the move had no answer goes on at once, and waits for no other process', async () => {
+  const driver = await memoryShards(2).connect()
+  await filledStore(driver, 20)
+  let lost = 0
+  const store = await openPlain(driver, ({ shard, table, operation }) => {
+    if (shard !== 1 || table !== 'tasks' || operation !== 'claim' || lost > 0) return undefined
+    lost++
+    return {
+      after() {
+        throw unknownOutcome()
+      },
+    }
+  })
+  let waits = 0
+  expect(await tunedMoveBuckets(store, plan, { onWait: () => void waits++ })).toMatchObject({ state: 'done' })
+  expect({ lost, waits }).toEqual({ lost: 1, waits: 0 })
+  await driver.close()
+})

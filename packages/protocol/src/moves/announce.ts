@@ -124,9 +124,9 @@ export function announceUndo(work: MoveWork): Promise<void> {
   return changePhase(work, ['both'], 'undoing', work.move.to)
 }
 
-/** Returns a move that cannot be undone any more to the phase `both`. */
+/** Returns a move that cannot be undone any more to the phase `both`. The target may lack the change, as with `announceUndo`. Repeatable. */
 export function withdrawUndo(work: MoveWork): Promise<void> {
-  return changePhase(work, ['undoing'], 'both')
+  return changePhase(work, ['undoing'], 'both', work.move.to)
 }
 
 /**

@@ -9,7 +9,8 @@ import { announcedIn, changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } fr
 /**
  * Undoes a move of which no bucket has changed its owner: announces `undoing`, by which source and target refuse further steps of the move,
  * ends the attempt at the source, waits until no process reads by an earlier phase, withdraws the announcement, and deletes the copies.
- * Repeatable. Throws `CONFLICT` once the source has given the first group up: then finish the move, and move the buckets back.
+ * Repeatable. Resolves with undefined once the source has given the first group up: the move is in the phase `both` then, and can only be
+ * finished.
  *
  * The source decides. The announcement changes its epoch, so a `handOver` by an earlier seal fails:
  * 1. A mover has sealed a group, and is suspended.
@@ -17,12 +18,14 @@ import { announcedIn, changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } fr
  * 3. The mover goes on, and gives the group up to a target without its entities.
  *
  * The attempt ends after the announcement. Before it, an undo that dies in between would let the next mover begin an attempt with a number
- * that an earlier attempt had, whose copies the target then takes for those of the later one.
+ * that an earlier attempt had, whose copies the target then takes for those of the later one. For the same reason an announced undo stays
+ * announced after any failure.
  *
- * The source may give a group up before the announcement reaches it. So its record is looked at again after that.
+ * The source may give a group up before the announcement reaches it. So its record is looked at again after that, and the undo is withdrawn.
+ * A process that dies before it withdraws the undo leaves that to the next one: neither the move nor its undo could go on otherwise.
  */
-export async function undoMove(work: MoveWork): Promise<Emptied> {
-  await takeBack(work)
+export async function undoMove(work: MoveWork): Promise<Emptied | undefined> {
+  if (!(await takeBack(work))) return undefined
   // By an earlier catalog the target would keep the copies.
   await completeAnnouncement(work)
   return discardCopies(work)
@@ -30,31 +33,36 @@ export async function undoMove(work: MoveWork): Promise<Emptied> {
 
 /**
  * Undoes a move without the target, whose copies stay. For a target that takes no writes; `undoMove` deletes the copies when it does again.
- * Repeatable. Throws `CONFLICT` as `undoMove` does.
+ * Repeatable. Resolves with false once the source has given the first group up, as `undoMove` does with undefined.
  */
-export async function takeBack(work: MoveWork): Promise<void> {
+export async function takeBack(work: MoveWork): Promise<boolean> {
   const { context, move, signal } = work
-  requireKept(work, await loadOwn(context, move.from, { signal }))
-  await announceUndo(work)
-  const source = await endAttempt(work).catch(async (error: unknown) => {
+  // Durable: 1. An undo is withdrawn because of a record that a crash undoes. 2. Another process ends the attempt, and goes on with the undo.
+  let source = await changeOwn(context, move.from, () => undefined, { signal })
+  if (!hasGivenUp(work, source)) {
+    await announceUndo(work)
+    source = await endAttempt(work)
+  }
+  if (hasGivenUp(work, source)) {
     await withdrawUndo(work)
-    throw error
-  })
+    return false
+  }
   if (announcedIn(source, move.id) !== undefined) {
     await context.time.sleep(UNCHECKED_WAIT_MS + keptRowsMs(context.catalog.current()), signal)
     await withdrawMove(work)
   }
+  return true
 }
 
+/** Ends the attempt at the source, unless that has given buckets up. */
 async function endAttempt(work: MoveWork): Promise<OwnBuckets> {
   const { context, move, signal } = work
   return changeOwn(
     context,
     move.from,
     (source) => {
-      requireKept(work, source)
       const { serves } = source
-      return ofMove(serves.leaving, move.id).length === 0
+      return hasGivenUp(work, source) || ofMove(serves.leaving, move.id).length === 0
         ? undefined
         : { ...serves, leaving: ofOthers(serves.leaving, move.id) }
     },
@@ -62,9 +70,9 @@ async function endAttempt(work: MoveWork): Promise<OwnBuckets> {
   )
 }
 
-/** Throws `CONFLICT` if the source has given buckets of the move up. */
-function requireKept({ move }: MoveWork, { serves }: OwnBuckets): void {
-  if (ofMove(serves.away, move.id).length > 0) throw handedOver(move)
+/** Tells whether the source has given buckets of the move up. */
+function hasGivenUp({ move }: MoveWork, { serves }: OwnBuckets): boolean {
+  return ofMove(serves.away, move.id).length > 0
 }
 
 /** Deletes the copies at the target, except those of buckets that a later move brings there. The record of the attempt stays until they are deleted. */

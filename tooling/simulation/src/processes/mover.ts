@@ -189,6 +189,8 @@ function tuned({ random, task, time, world, onBusy }: MoverOptions): Tuned<MoveO
       if (world.movingBy.get(task) !== step) onBusy()
       world.movingBy.set(task, step)
     },
+    // Faults that stay dense while movers wait for each other would let none of them finish.
+    onWait: () => void world.movingBy.delete(task),
     leaseMs: random.pick(LEASES_MS),
     checkpointMs: random.pick([0, 0, 1_000]),
     pollMs: 500,

@@ -1,0 +1,112 @@
+import { LooseleafError, type Driver } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { faultyDriver } from '@looseleaf/testkit'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { expect, test } from 'vitest'
+import { movesOf } from '@looseleaf/mover'
+import { tunedMoveBuckets, tunedResumeMoves, tunedUndoMove } from '@looseleaf/mover/internal'
+import { checkIndexes, checkQueries, contentsOf, filledStore, openStore, rowsAt } from './stores.ts'
+
+/** The leading shard is neither source nor target, so the source may give buckets up after an undo was announced there. */
+const plan = { from: 1, to: 2, buckets: '1400-2423' }
+/** Two groups, and a lease that is over when the next mover comes. */
+const tuning = { groups: 2, checkpointMs: 0, leaseMs: 1 }
+
+/** Moves the buckets until the given step, or until the first group was handed over, and stops. */
+async function moveUntil(
+  driver: Driver,
+  isReached: (step: string, groups: number) => boolean,
+): Promise<void> {
+  const store = await openStore(driver, leapingTime())
+  const interrupted = new AbortController()
+  const moved = tunedMoveBuckets(store, plan, {
+    ...tuning,
+    signal: interrupted.signal,
+    onProgress: ({ step, seals: { groups } }) => void (isReached(step, groups) && interrupted.abort()),
+  })
+  await expect(moved).rejects.toMatchObject({ code: 'ABORTED' })
+}
+
+const died = (): LooseleafError => new LooseleafError('CLOSED', 'The process has died.')
+
+interface Contents {
+  readonly serves?: { readonly leaving?: readonly unknown[] }
+  readonly layout?: { readonly moves?: readonly { readonly phase: string }[] }
+}
+
+const announcesUndo = ({ layout }: Contents): boolean => layout?.moves?.[0]?.phase === 'undoing'
+
+/** Hands the first group over after an undo has looked at the source. The process of the undo dies when the leading shard has the announcement. */
+function lateUndo(driver: Driver): Driver {
+  let isDead = false
+  return faultyDriver(driver, ({ shard, operation, args: [catalog] }) => {
+    if (isDead) return { before: () => Promise.reject(died()) }
+    if (shard !== 0 || operation !== 'change' || !announcesUndo((catalog ?? {}) as Contents)) return undefined
+    return {
+      before: () => moveUntil(driver, (_, groups) => groups === 1),
+      after: () => void (isDead = true),
+    }
+  })
+}
+
+async function expectMoved(driver: Driver, before: ReadonlyMap<string, string>): Promise<void> {
+  const fresh = await openStore(driver)
+  expect(await movesOf(fresh)).toEqual([])
+  expect(await contentsOf(fresh)).toEqual(before)
+  expect(await rowsAt(fresh, plan.from, plan.buckets)).toBe(0)
+  await checkQueries(fresh)
+  await checkIndexes(fresh)
+}
+
+test.each([
+  ['at once', false],
+  ['after another undo was refused', true],
+])(
+  'repair finishes a move that was handed over during the announcement of its undo, whose process died, %s',
+  async (_, isUndoneAgain) => {
+    const driver = await memoryShards(3).connect()
+    const before = await contentsOf(await filledStore(driver, 60))
+    await moveUntil(driver, (step) => step === 'checking')
+    const undoing = await openStore(lateUndo(driver), leapingTime())
+    const [open] = await movesOf(undoing)
+    await expect(tunedUndoMove(undoing, open!.id, tuning)).rejects.toMatchObject({ code: 'CLOSED' })
+
+    const other = await openStore(driver, leapingTime())
+    expect(await movesOf(other)).toMatchObject([{ state: 'undoing', handedOver: 512 }])
+    if (isUndoneAgain) {
+      await expect(tunedUndoMove(other, open!.id, tuning)).rejects.toMatchObject({ code: 'CONFLICT' })
+      expect(await movesOf(other)).toMatchObject([{ state: 'sealing', forward: 'repair', back: 'move' }])
+    }
+    expect(await tunedResumeMoves(other, tuning)).toMatchObject([{ state: 'done' }])
+    await expectMoved(driver, before)
+    await driver.close()
+  },
+)
+
+test('an undo that fails after it has ended the attempt at the source stays announced, and repair finishes it', async () => {
+  const driver = await memoryShards(3).connect()
+  const before = await contentsOf(await filledStore(driver, 60))
+  await moveUntil(driver, (step) => step === 'checking')
+  let failures = 0
+  const failing = faultyDriver(driver, ({ shard, operation, args: [catalog] }) => {
+    const contents = (catalog ?? {}) as Contents
+    const endsAttempt = announcesUndo(contents) && contents.serves?.leaving === undefined
+    if (shard !== plan.from || operation !== 'change' || !endsAttempt) return undefined
+    if (failures++ > 0) return undefined
+    return {
+      after() {
+        throw died()
+      },
+    }
+  })
+  const undoing = await openStore(failing, leapingTime())
+  const [open] = await movesOf(undoing)
+  await expect(tunedUndoMove(undoing, open!.id, tuning)).rejects.toMatchObject({ code: 'CLOSED' })
+  const other = await openStore(driver, leapingTime())
+  expect(await movesOf(other)).toMatchObject([{ state: 'undoing' }])
+  expect(other.context.catalog.current().layout?.moves).toMatchObject([{ phase: 'undoing' }])
+  expect(await tunedResumeMoves(other, tuning)).toMatchObject([{ state: 'undone' }])
+  expect(await rowsAt(other, plan.to, plan.buckets)).toBe(0)
+  expect(await contentsOf(other)).toEqual(before)
+  await driver.close()
+})
