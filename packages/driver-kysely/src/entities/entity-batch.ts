@@ -11,7 +11,7 @@ import {
 } from '@looseleaf/core/internal'
 import { staleEpoch } from '../database/epoch-fence.ts'
 import { toNumber } from '../database/row-values.ts'
-import type { Call, Session } from '../database/session.ts'
+import type { BoundStatement, Call, Session } from '../database/session.ts'
 import { checkWriteRows } from '../database/sql-parts.ts'
 import {
   sortedById,
@@ -24,6 +24,9 @@ import { pendingUpsert } from './pending-table.ts'
 /** Bytes of bodies per statement; one longer body goes alone. As text they are twice as long, and still within any packet limit. */
 const STATEMENT_BYTES = 256 * 1024
 
+/** Rows of a packet: its statement compares every row with every base. */
+const MAX_PACKET_ROWS = 100
+
 type Outcome = BatchOutcome | 'stale'
 
 export interface BatchedTableOptions extends EntityTableOptions {
@@ -32,7 +35,12 @@ export interface BatchedTableOptions extends EntityTableOptions {
 }
 
 /**
- * Creates `writeAll`: one transaction, in which each statement is answered before the next is sent.
+ * Creates `writeAll`. A batch that only writes, and is not too large, is sent as one packet: pending rows, local claims and local rows, the
+ * entities, deletes of local rows. One statement compares all entities with their bases and writes them, so every prefix of the packet
+ * is right, even where a pooler takes it apart.
+ *
+ * Any other batch is one transaction, in which each statement is answered before the next is sent. So is a batch whose packet was refused: the
+ * refusal does not tell which rows have lost.
  * 1. Locks the rows in the order of their ids, held ones in share mode, and compares their versions with the bases.
  * 2. Locks the catalog row in share mode, compares the epoch, and reads the time of writing. The floor stays at or below that time until
  *    the COMMIT.
@@ -44,10 +52,52 @@ export interface BatchedTableOptions extends EntityTableOptions {
  */
 export function createEntityBatch(
   { session, flavor, shardName, table, handOver }: BatchedTableOptions,
-  { statements, writing, select }: EntityCalls,
+  { statements, writing, write: send, faults, select }: EntityCalls,
   localRows: LocalRowStatements,
 ): Pick<EntityTable, 'writeAll'> {
   const { parameters: sessionParameters } = flavor.ownSession
+
+  /** Sends a batch without held rows as one packet. Returns false if it was refused because of its rows or the epoch. */
+  async function sendPacket(
+    written: readonly EntityReplace[],
+    epoch: number,
+    lowestInsert: number,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    const [first, ...rest] = written as [EntityReplace, ...EntityReplace[]]
+    const count = written.length
+    const stored = written.filter(({ base }) => base > 0)
+    const query =
+      stored.length === 0
+        ? session.shape(`insert ${count} true`, () => statements.insert(count, true))
+        : session.shape(`swapAll ${count} ${stored.length}`, () => statements.swapAll(count, stored.length))
+    const parameters: unknown[] = [
+      first.id,
+      ...sessionParameters,
+      first.version,
+      epoch,
+      lowestInsert,
+      ...stored.map(({ id }) => id),
+      first.body,
+      ...rest.flatMap<unknown>(({ id, version, body }) => [id, version, body]),
+      ...stored.flatMap<unknown>(({ id, base }) => [id, base]),
+    ]
+    const bound = [...pendingOf(written), ...localRows.before(written), { query, parameters, faults }]
+    try {
+      await send([...bound, ...localRows.after(written)], { signal })
+      return true
+    } catch (error) {
+      if (isLooseleafError(error, 'STALE_EPOCH') || isLooseleafError(error, 'ALREADY_EXISTS')) return false
+      throw error
+    }
+  }
+
+  function pendingOf(rows: readonly EntityReplace[]): readonly BoundStatement[] {
+    const pending = rows.flatMap(({ id, version, deferred = [] }): readonly PendingRow[] =>
+      deferred.map((index) => ({ entityId: id, table: index, version })),
+    )
+    return pending.length === 0 ? [] : [pendingUpsert(session, flavor, pending)]
+  }
 
   async function lostRows(rows: readonly BatchRow[], call: Call, inner: Session): Promise<number[]> {
     const reading = { ...call, write: false }
@@ -110,12 +160,18 @@ export function createEntityBatch(
       const written = sortedById(rows.filter((row): row is EntityReplace => !isHeld(row)))
       const inserted = written.filter(({ base }) => base === 0)
       const replaced = written.filter(({ base }) => base > 0)
+      const lowest = Math.min(...inserted.map(({ version }) => version), Number.MAX_SAFE_INTEGER)
+      const isPacket =
+        claims.length === 0 &&
+        written.length === rows.length &&
+        rows.length <= MAX_PACKET_ROWS &&
+        chunksOf(written).length === 1
+      if (isPacket && (await sendPacket(written, epoch, lowest, signal))) return 'written'
       let lostClaims: readonly number[] = []
 
       async function transact(inner: Session): Promise<Outcome> {
         const lost = await lostRows(rows, call, inner)
         if (lost.length > 0) return { lost }
-        const lowest = Math.min(...inserted.map(({ version }) => version), Number.MAX_SAFE_INTEGER)
         const updated = await fencedTime(epoch, lowest, call, inner)
         if (updated === undefined) return 'stale'
         for (const claim of claims) {
@@ -124,9 +180,7 @@ export function createEntityBatch(
           lostClaims = [rows.findIndex(({ id }) => idKey(id) === idKey(claim.to.entityId))]
           throw new LooseleafError('CONFLICT', `${shardName}: another entity has a claim of this batch.`)
         }
-        const pending = pendingOf(written)
-        const deferring = pending.length === 0 ? [] : [pendingUpsert(session, flavor, pending)]
-        await inner.packet([...deferring, ...localRows.before(written)], call)
+        await inner.packet([...pendingOf(written), ...localRows.before(written)], call)
         await write('insertOfBatch', inserted, updated, call, inner)
         await write('overwriteOfBatch', replaced, updated, call, inner)
         await inner.packet(localRows.after(written), call)
@@ -148,12 +202,6 @@ export function createEntityBatch(
 
 function isHeld(row: BatchRow): row is EntityHold {
   return row.version === undefined
-}
-
-function pendingOf(rows: readonly EntityReplace[]): readonly PendingRow[] {
-  return rows.flatMap(({ id, version, deferred = [] }) =>
-    deferred.map((index) => ({ entityId: id, table: index, version })),
-  )
 }
 
 /** Cuts rows into one chunk per statement, by the bytes of their bodies. */

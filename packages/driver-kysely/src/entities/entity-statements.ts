@@ -47,6 +47,12 @@ export interface EntityStatements {
   /** Like `lock`, in share mode. */
   hold(count: number): RawBuilder<unknown>
   /**
+   * Inserts rows, and overwrites stored ones that have their bases, all at one time. Fails with `fence-refused` if a row has another version,
+   * if fewer than `overwritten` of them are there, or as `insert` does. Parameters: those of `insert` up to the lowest version, the ids of the
+   * rows to overwrite, the other parameters of `insert`, then id and base of each row to overwrite.
+   */
+  swapAll(count: number, overwritten: number): RawBuilder<unknown>
+  /**
    * Locks the catalog row in share mode, and selects the time of writing in µs. No row if the epoch differs, or if a purged tombstone may
    * have had the version. Parameters: those of `ownSession`, the epoch, the version.
    */
@@ -121,14 +127,22 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     sql`added_id, id, version, ${updatedMicros} AS updated_micros, LENGTH(body) AS body_bytes, ${flavor.checksumOf(sql.ref('body'))} AS checksum`
   const micros = flavor.updatedOf(parameter)
   // `version` is that of the first row.
-  const insertAt = (count: number, version: RawBuilder<unknown>): RawBuilder<unknown> => {
+  const insertAt = (
+    count: number,
+    version: RawBuilder<unknown>,
+    time: RawBuilder<unknown> = micros,
+  ): RawBuilder<unknown> => {
     const otherRows = Array.from(
       { length: count - 1 },
-      () => sql`, (${parameter}, ${parameter}, ${micros}, ${parameter})`,
+      () => sql`, (${parameter}, ${parameter}, ${time}, ${parameter})`,
     )
     return sql`
         INSERT INTO ${table} (id, version, updated, body)
-        VALUES (${parameter}, ${version}, ${micros}, ${parameter})${sql.join(otherRows, sql``)}`
+        VALUES (${parameter}, ${version}, ${time}, ${parameter})${sql.join(otherRows, sql``)}`
+  }
+  const fencedVersion = (condition: RawBuilder<unknown>): RawBuilder<unknown> => {
+    const version = sql`(SELECT ${flavor.integer(parameter)} FROM ${meta} WHERE id = 1 AND epoch = ${parameter} AND ${PURGED_VERSION} <= ${parameter} ${condition} ${flavor.shareLock})`
+    return flavor.ownSession.only(flavor.required(version))
   }
   const overwriteAt = (count: number, version: RawBuilder<unknown>): RawBuilder<unknown> => {
     const overwritten = ['version', 'updated', 'body'].map(
@@ -168,16 +182,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     //    commits without a row in it.
     insert: (count, readsFloor) => {
       const isTimely = readsFloor ? sql`` : sql`AND ${FLOOR} <= ${flavor.now}`
-      const version = sql`(SELECT ${flavor.integer(parameter)} FROM ${meta} WHERE id = 1 AND epoch = ${parameter} AND ${PURGED_VERSION} <= ${parameter} ${isTimely} ${flavor.shareLock})`
-      const time = readsFloor ? updated : flavor.now
-      const fenced = flavor.ownSession.only(flavor.required(version))
-      const otherRows = Array.from(
-        { length: count - 1 },
-        () => sql`, (${parameter}, ${parameter}, ${time}, ${parameter})`,
-      )
-      return sql`
-        INSERT INTO ${table} (id, version, updated, body)
-        VALUES (${parameter}, ${fenced}, ${time}, ${parameter})${sql.join(otherRows, sql``)}`
+      return insertAt(count, fencedVersion(isTimely), readsFloor ? updated : flavor.now)
     },
 
     replaceOne: () => sql`
@@ -187,6 +192,20 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     lock: (count) => locking(count, flavor.exclusiveLock),
 
     hold: (count) => locking(count, flavor.shareLock),
+
+    // `version` stands first: MySQL assigns columns one after the other, and this one compares the stored version.
+    // The LIMIT makes a table of its own of the inner SELECT: MySQL and MariaDB refuse one that reads the table of the INSERT. It locks
+    // nothing. A tombstone that is purged behind it is inserted again, which is right: neither has index rows.
+    swapAll: (count, overwritten) => {
+      const ids = sql`SELECT id FROM ${table} WHERE id IN (${parameterList(overwritten)}) LIMIT ${sql.lit(overwritten)}`
+      const areStored = sql`AND (SELECT COUNT(*) FROM (${ids}) AS found_ids) = ${sql.lit(overwritten)}`
+      const stored = (column: string): RawBuilder<unknown> => sql.ref(`${name}.${column}`)
+      const bases = Array.from({ length: overwritten }, () => sql`WHEN ${parameter} THEN ${parameter}`)
+      const hasBase = sql`${stored('version')} = CASE ${stored('id')} ${sql.join(bases, sql` `)} END`
+      return sql`${insertAt(count, fencedVersion(areStored), updated)} ${flavor.onDuplicate(['id'])}
+        version = ${flavor.required(sql`CASE WHEN ${hasBase} THEN ${flavor.incoming('version')} END`)},
+        updated = ${flavor.incoming('updated')}, body = ${flavor.incoming('body')}`
+    },
 
     timeOfBatch: () => sql`
       SELECT ${flavor.ownSession.only(flavor.microsOf(sql`${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR})`))} AS micros

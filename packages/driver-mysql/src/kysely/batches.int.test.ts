@@ -48,14 +48,51 @@ test('a batch locks its rows, fences the epoch, writes, and verifies the session
   expect(await versions(rows)).toEqual([2, 2, 1])
 })
 
-test('a batch that has lost sends no write, and keeps its connection', async () => {
+test('a batch that only writes is one statement, and with local rows one packet', async () => {
   const [insertion, replaced] = await someRows()
+  expect(await shard.entities.writeAll([insertion, replaced], { epoch })).toBe('written')
+  expect(sent).toEqual(['INSERT'])
+  const spec = { table: 'index_of_batches', columns: [{ name: 'n', type: 'integer' as const }] }
+  await shard.createIndexTable(spec)
+  sent = []
+  const { id } = replaced
+  const upsert = [{ spec, rows: [{ key: [1n], entityId: id, version: 3 }] }]
+  const next = {
+    ...replaced,
+    base: 2,
+    version: 3,
+    local: { upsert, remove: [{ spec, rows: [{ key: [2n] }] }] },
+  }
+  expect(await shard.entities.writeAll([next, { ...newEntity(), base: 0 }], { epoch })).toBe('written')
+  expect(sent).toEqual(['START'])
+  expect(await shard.rowsOf([spec], [id])).toMatchObject([[{ key: [1n], version: 3 }]])
+})
+
+test('a batch that has lost is read under locks, sends no other write, and keeps its connection', async () => {
+  const [insertion, replaced, held] = await someRows()
   const before = proxy.accepted
-  expect(await shard.entities.writeAll([insertion, { ...replaced, base: 9 }], { epoch })).toEqual({
-    lost: [1],
-  })
-  expect(sent).toEqual(['START', 'SELECT', 'COMMIT', 'SELECT'])
+  const lost = [insertion, { ...replaced, base: 9 }]
+  expect(await shard.entities.writeAll(lost, { epoch })).toEqual({ lost: [1] })
+  expect(sent).toEqual(['INSERT', 'START', 'SELECT', 'COMMIT', 'SELECT'])
+  sent = []
+  expect(await shard.entities.writeAll([...lost, held], { epoch })).toEqual({ lost: [1] })
+  expect(sent).toEqual(['START', 'SELECT', 'SELECT', 'COMMIT', 'SELECT'])
   expect(proxy.accepted).toBe(before)
+})
+
+test('a batch of one statement whose connection is lost is OUTCOME_UNKNOWN', async () => {
+  const [insertion, replaced] = await someRows()
+  proxy.rewrite = (bytes) => {
+    if (!bytes.includes('INSERT INTO')) return bytes
+    proxy.rewrite = (later) => later
+    proxy.cut()
+    return Buffer.alloc(0)
+  }
+  await expect(shard.entities.writeAll([insertion, replaced], { epoch })).rejects.toMatchObject({
+    code: 'OUTCOME_UNKNOWN',
+    unknownOutcome: true,
+  })
+  expect(await versions([insertion, replaced])).toEqual([undefined, 1])
 })
 
 describe('a batch that loses its connection', () => {

@@ -199,7 +199,7 @@ describe('a batch that its local rows fail', () => {
     expect(changed.indexed).toBe(false)
     expect(await driver.shards[0]!.pending.tables()).toEqual(['index_by_tag'])
     expect(await keysIn('index_by_tag', a)).not.toContain('x')
-    expect(await keysIn('claims_by_seat', a)).toEqual(['9'])
+    expect(await keysIn('claims_by_seat', a)).toContain('9')
   })
 
   test('with onIndexFailure fail the error reaches the caller, and nothing is written', async () => {

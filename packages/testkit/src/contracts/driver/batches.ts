@@ -75,6 +75,16 @@ export function batchContract(
     expect(await bench.shard.entities.writeAll([rows[0]!, right], { epoch })).toBe('written')
   })
 
+  test('a replacement of a missing row is lost, and inserts nothing', async () => {
+    const [right] = (await replacements(1)) as [EntityReplace]
+    const missing = { ...insertion(), base: 3 }
+    expect(await bench.shard.entities.writeAll([missing], { epoch })).toEqual({ lost: [0] })
+    expect(await bench.shard.entities.writeAll([right, insertion(), missing], { epoch })).toEqual({
+      lost: [2],
+    })
+    expect(await versions([missing, right])).toEqual([undefined, 1])
+  })
+
   test('the id of a tombstone is lost for an insertion of a batch', async () => {
     const tombstone = newEntity(1, null)
     await bench.shard.entities.insert([tombstone], { epoch })

@@ -91,8 +91,13 @@ export function batchedLocalRowContract(
       local: { ...rowsOn(stored.id, 5, [spec, 2n]), remove: [{ spec, rows: [{ key: [1n] }] }] },
     }
     const fresh = { ...withClaims(newEntity(5), claims, 1n), base: 0 }
-    const lost = [swap, fresh, { id: newId(), base: 1 }]
-    expect(await bench.shard.entities.writeAll(lost, { epoch })).toEqual({ lost: [2] })
+    for (const missing of [
+      { id: newId(), base: 1 },
+      { ...newEntity(5), base: 1 },
+    ]) {
+      const lost = [swap, fresh, missing]
+      expect(await bench.shard.entities.writeAll(lost, { epoch })).toEqual({ lost: [2] })
+    }
     expect(await codeOf(bench.shard.entities.writeAll([swap, fresh], { epoch: 7 }))).toBe('STALE_EPOCH')
     for (const part of ['upsert', 'claims', 'remove'] as const) {
       const missing = { spec: { ...spec, table: newName('ix') }, rows: [rowOf(fresh.id, 5, 1n)] }
