@@ -18,8 +18,8 @@ const FORMS =
   'Shards are given as mysql://user:password@host:3306/database, with a comma between several; as sqlite:folder?shards=2; or as memory:2'
 
 /**
- * Parses a text from a config file or an environment variable into shards: `mysql://…,mysql://…` (one URL per shard, in an
- * order that must not change), `sqlite:folder?shards=2` or `memory:2`. Without a number there is one shard. Does not connect.
+ * Parses a text from a config file or an environment variable into shards: `mysql://…,mysql://…` (one URL per shard, in any
+ * order), `sqlite:folder?shards=2` or `memory:2`. Without a number there is one shard. Does not connect.
  * Throws `BAD_OPTION`; the message never repeats the text, which may hold a password.
  */
 export function shardsFrom(text: string, options: ShardsFromOptions = {}): DriverFactory {

@@ -116,7 +116,7 @@ function takeItem(item: unknown): Unplaced {
   const [name] = given
   if (name === undefined || given.length > 1)
     throw badArgument('batch', `items with one of ${names.join(', ')}`, item)
-  checkOptions(`An item ${name} of batch`, item as never, kinds[name] as never)
+  checkOptions(`an item ${name} of batch`, item as never, kinds[name] as never)
   switch (name) {
     case 'insert': {
       const { insert, id } = item as BatchInsert
