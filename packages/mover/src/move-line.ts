@@ -6,7 +6,7 @@ import type { Tuned } from './tuning.ts'
 import { sharedWork, workOn, type Announcement } from './work-on-move.ts'
 
 /**
- * Moves of one call. One of them at a time copies, hands over or deletes; the others wait meanwhile for calls of other processes, as each
+ * Moves of one call. One move at a time copies, hands over or deletes; the others wait meanwhile for calls of other processes, as each
  * move has to before its first bucket is handed over, and after its last one.
  */
 export interface MoveLine {
