@@ -8,7 +8,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 export const longest: readonly string[] = [
   'tooling/attacks/src/faults/history/history.int.test.ts',
   'tooling/attacks/src/faults/matrix/matrix.int.test.ts',
-  'tooling/attacks/src/faults/keys/fight.int.test.ts',
+  'tooling/attacks/src/faults/keys/fight.long.int.test.ts',
   'tooling/attacks/src/faults/replicas/replicas.int.test.ts',
   'apps/feed/test/browser.test.ts',
   'apps/feed/test/mariadb.int.test.ts',
@@ -24,7 +24,7 @@ export const longest: readonly string[] = [
   'packages/cli/test/failing-shards.int.test.ts',
   'packages/cli/test/silent-shard.int.test.ts',
   'tooling/models/src/model-based/flaws.test.ts',
-  'packages/changes/src/consumer/hours.test.ts',
+  'packages/changes/src/consumer/hours.long.test.ts',
 ]
 
 /** Runs long files first, so that no worker is busy alone at the end. */
