@@ -10,7 +10,7 @@ import type { Tally } from './tally-reporter.ts'
 const aboutSharing = [
   'packages/changes/src/consumer/dead-letter-writes.test.ts > dead letters of a partition that arise at the same time share a write',
   // Expects progress within some seconds of its own clock.
-  'packages/changes/src/consumer/hours.long.test.ts > changes that fail at once and are retried at once take turns in all partitions, and others proceed',
+  'packages/changes/src/consumer/hours.test.ts > changes that fail at once and are retried at once take turns in all partitions, and others proceed',
   'packages/console/src/console.test.ts > equal calls that share statements are one row of an X-ray, with the numbers of the statements',
   'packages/core/src/tools/lane-work.test.ts > a statement runs for all of its calls, and for none of an earlier statement',
   'packages/driver-mysql/src/kysely/flush.int.test.ts > flush > a flush is a commit with a change, and concurrent calls share one',

@@ -268,7 +268,7 @@ export const found: readonly FoundMistake[] = [
       'Claims that started over after their table went missing stayed although their index was dropped in between, and an index that started over came back although it was dropped or hidden (two changes of one index, one stopped between any two of its statements).',
     now: 'The catalog that a change replaces decides what the change removes and adds.',
     heldBy: {
-      file: 'packages/store/src/catalog/two-at-once.long.test.ts',
+      file: 'packages/store/src/catalog/two-at-once.test.ts',
       name: 'two processes that change %s at once leave consistent indexes',
     },
   },
