@@ -48,6 +48,7 @@ export {
   type BucketRange,
 } from './tools/bucket-ranges.ts'
 export { createGate, type Gate } from './tools/gate.ts'
+export { createSlots, type Slots } from './tools/slots.ts'
 export { createLane, type Lane, type LaneOptions, type WorkFor } from './tools/lane.ts'
 export { MAX_LEASE_MS } from './tools/lease.ts'
 export { bytesText, counted, decimal, durationText, grouped } from './tools/number-text.ts'

@@ -1,4 +1,4 @@
-import { MAX_SNAPSHOTS } from '@looseleaf/core/internal'
+import { createSlots, MAX_SNAPSHOTS } from '@looseleaf/core/internal'
 import type { HeldConnection, OpenSnapshot } from '@looseleaf/driver-kysely/internal'
 import type Database from 'better-sqlite3'
 import { CompiledQuery } from 'kysely'
@@ -26,21 +26,8 @@ const END = CompiledQuery.raw('COMMIT')
 /** Makes the snapshots of one file. Each has a connection of its own, which is kept for the next one. With WAL, no writer waits for it. */
 export function createFileSnapshots(openReader: OpenReader): FileSnapshots {
   let idle: Reader[] = []
-  let held = 0
   let isClosed = false
-  const waiting: (() => void)[] = []
-
-  async function enter(): Promise<void> {
-    if (held < MAX_SNAPSHOTS) held++
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-  }
-
-  /** Gives the turn to the call that waits longest. */
-  function leave(): void {
-    const next = waiting.shift()
-    if (next === undefined) held--
-    else next()
-  }
+  const slots = createSlots(MAX_SNAPSHOTS)
 
   async function take(): Promise<Reader> {
     const reader = idle.pop()
@@ -62,20 +49,20 @@ export function createFileSnapshots(openReader: OpenReader): FileSnapshots {
     } catch {
       reader.database.close()
     } finally {
-      leave()
+      slots.leave()
     }
   }
 
   return {
     async open() {
-      await enter()
+      await slots.enter()
       let reader: Reader | undefined
       try {
         reader = await take()
         await reader.connection.executeQuery(BEGIN)
         await reader.connection.executeQuery(FIRST_READ)
       } catch (error) {
-        if (reader === undefined) leave()
+        if (reader === undefined) slots.leave()
         else await giveBack(reader)
         throw error
       }

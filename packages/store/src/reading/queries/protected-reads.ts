@@ -1,5 +1,13 @@
 import { LooseleafError } from '@looseleaf/core'
-import type { CatalogEntry, IndexRow, IndexScan, IndexTable, ShardSnapshot } from '@looseleaf/core/internal'
+import {
+  createSlots,
+  MAX_SNAPSHOTS,
+  type CatalogEntry,
+  type IndexRow,
+  type IndexScan,
+  type IndexTable,
+  type ShardSnapshot,
+} from '@looseleaf/core/internal'
 import {
   protectedTablesOf,
   tableSpec,
@@ -10,7 +18,6 @@ import {
 } from '@looseleaf/index-engine/internal'
 import type { Guard } from '../rows/row-reader.ts'
 import type { Sources } from '../steps/read.ts'
-import { createTurns } from './turns.ts'
 
 /*
  * Rows of an exact index may be deleted in the commit that loses them. An entity that moves is then at one place at each instant, so several
@@ -58,7 +65,8 @@ const MAX_PARTS = 16
 const unguarded: Guard = (scan) => scan
 
 export function createProtectedReads({ catalog }: Pick<EngineContext, 'catalog'>): ProtectedReads {
-  const turns = createTurns()
+  // As many calls hold snapshots at once as each shard has, so that no call that holds one waits for another.
+  const slots = createSlots(MAX_SNAPSHOTS)
 
   /** Goes by the newest catalog: that of the call may have been read before readers of the index had to protect themselves. */
   const mustProtect = ({ table }: CatalogEntry): boolean => protectedTablesOf(catalog.current()).has(table)
@@ -83,7 +91,7 @@ export function createProtectedReads({ catalog }: Pick<EngineContext, 'catalog'>
       })
   }
 
-  /** Opens a snapshot of each shard when it is first needed, closes all of them at the end, and waits for a turn before. */
+  /** Opens a snapshot of each shard when it is first needed, closes all of them at the end, and waits for a slot before. */
   async function withSnapshots<Result>(
     { view }: Sources,
     signal: AbortSignal | undefined,
@@ -100,7 +108,7 @@ export function createProtectedReads({ catalog }: Pick<EngineContext, 'catalog'>
       }
       return snapshot
     }
-    return turns.pass(async () => {
+    return slots.pass(async () => {
       try {
         return await work(open)
       } finally {

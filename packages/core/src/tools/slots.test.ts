@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { createTurns } from './turns.ts'
+import { createSlots } from './slots.ts'
 
-test('calls run at once up to the number of turns, and the others follow in their order', async () => {
-  const turns = createTurns(2)
+test('calls run at once up to the number of slots, and the others follow in their order', async () => {
+  const slots = createSlots(2)
   const began: number[] = []
   const ends: (() => void)[] = []
   const calls = [0, 1, 2, 3].map((number) =>
-    turns.pass(async () => {
+    slots.pass(async () => {
       began.push(number)
       await new Promise<void>((resolve) => ends.push(resolve))
     }, undefined),
@@ -25,13 +25,13 @@ test('calls run at once up to the number of turns, and the others follow in thei
   expect(began).toEqual([0, 1, 2, 3])
 })
 
-test('a call that is aborted while it waits rejects with ABORTED, and leaves its turn to the next', async () => {
-  const turns = createTurns(1)
+test('a call that is aborted while it waits rejects with ABORTED, and leaves its slot to the next', async () => {
+  const slots = createSlots(1)
   const { promise: held, resolve: end } = Promise.withResolvers<void>()
-  const first = turns.pass(() => held, undefined)
+  const first = slots.pass(() => held, undefined)
   const aborting = new AbortController()
-  const second = turns.pass(async () => 'second', aborting.signal)
-  const third = turns.pass(async () => 'third', undefined)
+  const second = slots.pass(async () => 'second', aborting.signal)
+  const third = slots.pass(async () => 'third', undefined)
   aborting.abort()
   await expect(second).rejects.toMatchObject({ code: 'ABORTED' })
   end()
@@ -39,8 +39,8 @@ test('a call that is aborted while it waits rejects with ABORTED, and leaves its
   expect(await third).toBe('third')
 })
 
-test('a call that fails gives its turn back', async () => {
-  const turns = createTurns(1)
-  await expect(turns.pass(() => Promise.reject(new Error('fails')), undefined)).rejects.toThrow('fails')
-  expect(await turns.pass(async () => 'next', undefined)).toBe('next')
+test('a call that fails gives its slot back', async () => {
+  const slots = createSlots(1)
+  await expect(slots.pass(() => Promise.reject(new Error('fails')), undefined)).rejects.toThrow('fails')
+  expect(await slots.pass(async () => 'next', undefined)).toBe('next')
 })
