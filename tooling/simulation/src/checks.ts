@@ -18,6 +18,7 @@ export const checks = {
   'a read through a shared cache returns nothing older than writes that its own store acknowledged': ['4.17'],
   'versions of an entity grow': ['2.1', '8.12'],
   'a conditional write replaces the version that it expects': ['2.2'],
+  'a batch takes place as a whole or not at all': ['1.9'],
   'a delete reports correctly whether it deleted the entity': ['2.3'],
   'no row is missing': ['3.1', '5.1', '5.12', '8.9'],
   'no row is missing after a process crash': ['3.2'],

@@ -204,6 +204,8 @@ export const flaws = {
   'local rows are deleted before their entity is written': { life: nearby },
   /** A write that loses its compare-and-swap deletes the rows that it would have lost. */
   'losers delete local rows': { life: nearby },
+  /** A batch writes its other items if an item has another version than was read. */
+  'batches leave out items that are lost': { life: nearby },
   /** A takeover of a key does not notice that the holder has taken the key again. */
   'swap ignores the stamp': {
     life: { ...fight, faults: { ...noFaults, errorBefore: 0.1, late: 0.1, pause: 0.02 } },

@@ -55,6 +55,8 @@ export function createFollower({ owners, checker: { check }, pollMs }: FollowerO
           return await followFrom(store, signal)
         } catch (error) {
           if (!isLooseleafError(error, 'CHANGES_GONE')) throw error
+          // A follower that ends has no time to begin again, so it keeps its state and its cursor.
+          if (signal.aborted) return
           // As the message tells: everything that no change confirms is dropped.
           cursor = undefined
           handed.clear()

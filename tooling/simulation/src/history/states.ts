@@ -28,6 +28,7 @@ export interface States {
   during(since: number, id: EntityId): readonly State[]
   /** Returns the state that this version replaced; undefined if the version was never committed. */
   before(id: EntityId, version: number): State | undefined
+  /** Tells whether an operation was committed, and no fall-back has undone that. */
   wasCommittedBy(operation: number): boolean
   /** Tells whether a fall-back has undone this version and it was not committed again. */
   isLost(id: EntityId, version: number): boolean
@@ -43,7 +44,8 @@ const NOTHING: State = { version: 0, bag: null, since: 0 }
 
 export function createStates(owners: Owners, codec: Codec, now: () => number): States {
   const states = new Map<EntityId, State[]>()
-  const committedBy = new Set<number>()
+  /** Entity and version of the commits of each operation. */
+  const commits = new Map<number, (readonly [EntityId, number])[]>()
   /** Rows that were already read. */
   let seen = new WeakSet<ReferenceRow>()
   let moment = 0
@@ -55,7 +57,8 @@ export function createStates(owners: Owners, codec: Codec, now: () => number): S
   function enter(id: EntityId, row: Pick<ReferenceRow, 'version' | 'body'>): NewState {
     const known = states.get(id) ?? []
     const bag = row.body === null ? null : codec.decode(row.body)
-    committedBy.add(Number(bag?.['by'] ?? 0))
+    const by = Number(bag?.['by'] ?? 0)
+    commits.set(by, [...(commits.get(by) ?? []), [id, row.version]])
     const state = { version: row.version, bag, since: moment }
     states.set(id, [...known, state])
     return { ...state, id, before: known.at(-1)?.version ?? 0 }
@@ -92,6 +95,13 @@ export function createStates(owners: Owners, codec: Codec, now: () => number): S
     )
   }
 
+  function isLost(id: EntityId, version: number): boolean {
+    const at = of(id).findLastIndex((state) => state.version === version)
+    return of(id)
+      .slice(at + 1)
+      .some((state) => state.version < version)
+  }
+
   return {
     moment: () => moment,
     momentBefore: (time) => beginnings.findLastIndex((began) => began < time),
@@ -106,13 +116,9 @@ export function createStates(owners: Owners, codec: Codec, now: () => number): S
       const at = of(id).findIndex((state) => state.version === version)
       return at === -1 ? undefined : (of(id)[at - 1] ?? NOTHING)
     },
-    wasCommittedBy: (operation) => committedBy.has(operation),
-    isLost(id, version) {
-      const at = of(id).findLastIndex((state) => state.version === version)
-      return of(id)
-        .slice(at + 1)
-        .some((state) => state.version < version)
-    },
+    wasCommittedBy: (operation) =>
+      commits.get(operation)?.some(([id, version]) => !isLost(id, version)) === true,
+    isLost,
     observe() {
       beginMoment()
       return [...enterRows(), ...enterGone()]

@@ -9,6 +9,8 @@ export interface WriteChecks {
   observe(): void
   /** Checks an acknowledged write with this version that was to replace `base`, if given. */
   acknowledged(operation: Operation, id: EntityId, version: number, base?: number): void
+  /** Announces the operations of a batch, which stand in the bags that it writes. */
+  batched(operations: readonly Operation[]): void
   /** Checks the answer of a delete, which tells whether the entity existed. */
   deleted(operation: Operation, id: EntityId, wasThere: boolean): void
   /** Checks that a write that was reported as failed never takes place. */
@@ -22,6 +24,20 @@ export function createWriteChecks(
   acknowledgements: Acknowledgements,
 ): WriteChecks {
   const definitelyFailed = new Set<number>()
+  /** Operations of each batch. */
+  const batches: (readonly number[])[] = []
+
+  function lookAtBatches(): void {
+    for (const numbers of batches) {
+      const lacking = numbers.filter((number) => !states.wasCommittedBy(number))
+      if (lacking.length === numbers.length) continue
+      check(
+        'a batch takes place as a whole or not at all',
+        lacking.length > 0 &&
+          `operations ${numbers.join(', ')} are a batch, and ${lacking.join(', ')} did not take place`,
+      )
+    }
+  }
 
   return {
     observe() {
@@ -35,6 +51,11 @@ export function createWriteChecks(
         if (definitelyFailed.has(by))
           check('a failed write never takes place', `operation ${by} failed and took place`)
       }
+      lookAtBatches()
+    },
+
+    batched(operations) {
+      if (operations.length > 1) batches.push(operations.map(({ number }) => number))
     },
 
     acknowledged(operation, id, version, base) {

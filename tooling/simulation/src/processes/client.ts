@@ -1,9 +1,11 @@
-import { isLooseleafError, metaOf, type Bag, type EntityId } from '@looseleaf/core'
+import { isLooseleafError, metaOf, type EntityId } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/kit/random'
 import type { Operation } from '../history/evidence.ts'
 import type { History } from '../history/history.ts'
-import { ALL_VALUES, NAMES, SEATS, type EntityValues } from '../shapes/indexes.ts'
+import type { EntityValues } from '../shapes/indexes.ts'
+import { batch } from './batches.ts'
+import { namesIn, newBag, valuesFor, wanting } from './new-bag.ts'
 import { replicaReads } from './replica-reads.ts'
 import { cachedReads, nearSearches, plainReads, searches, searchesForMoved } from './searches.ts'
 import type { Circumstances } from '../faults/circumstances.ts'
@@ -65,6 +67,7 @@ function ofPlaces({
   movers,
   nearValues,
 }: ClientOptions): readonly Act[] | undefined {
+  if (nearValues !== undefined && random.chance(0.25)) return [batch]
   if (nearValues !== undefined && random.chance(0.25)) return nearSearches
   if (replicas !== undefined && random.chance(0.5)) return replicaReads
   if (movers > 0 && random.chance(0.25)) return plainReads
@@ -80,40 +83,6 @@ function reportError(history: History, operation: Operation, error: unknown): vo
 }
 
 export type Act = (options: ClientOptions, operation: Operation) => Promise<void>
-
-/** Mostly near values, if there are any. */
-function valuesFor({ nearValues, random }: ClientOptions): EntityValues {
-  return nearValues !== undefined && random.chance(0.85) ? nearValues : ALL_VALUES
-}
-
-function newBag(options: ClientOptions, operation: Operation): Bag {
-  const { random, clients } = options
-  const { tags, groups, ranks } = valuesFor(options)
-  const bag = {
-    by: operation.number,
-    open: options.nearValues === undefined ? operation.number % 4 > 0 : random.chance(0.3),
-    group: random.pick([...groups, null]),
-    rank: random.pick(ranks),
-    tags: tags.filter(() => random.chance(0.4)),
-  }
-  return clients === 'keys' ? wanting(operation, { ...bag, ...newKeys(options) }) : bag
-}
-
-const namesIn = ({ names }: ClientOptions): readonly string[] => NAMES.slice(0, names)
-
-function newKeys(options: ClientOptions): Bag {
-  const { random } = options
-  return {
-    names: namesIn(options).filter(() => random.chance(0.2)),
-    seat: random.chance(0.2) ? null : random.below(SEATS),
-  }
-}
-
-/** Records the bag before the call, so that the history knows it if the call is refused. */
-function wanting(operation: Operation, bag: Bag): Bag {
-  operation.wanted = bag
-  return bag
-}
 
 const put: Act = async (options, operation) => {
   const id = options.random.pick(options.ids)

@@ -42,6 +42,7 @@ interface Target {
 const writes: ReadonlySet<string> = new Set([
   'insert',
   'replace',
+  'writeAll',
   'raiseFloor',
   'repairVersion',
   'repairStamps',
@@ -71,6 +72,7 @@ const definitions: ReadonlySet<string> = new Set(['createTables', 'createIndexTa
 /** Tells which answers of writes mean that nothing changed, so that the disk is not involved. */
 const saysUnchanged: Readonly<Record<string, (answer: unknown) => boolean>> = {
   replace: (swapped) => (swapped as readonly boolean[]).every((won) => !won),
+  writeAll: (outcome) => outcome !== 'written',
   // An upsert that changes nothing waits for earlier changes, unless flawed.
   upsert: (changed) => changed === UNCHANGED,
   remove: (removed) => removed === 0,
