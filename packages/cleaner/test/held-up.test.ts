@@ -4,6 +4,7 @@ import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'
 import { type FaultPlan, faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { farRouter } from '@looseleaf-tooling/kit/far-router'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { cleanIndex, sweep } from '../src/index.ts'
 import { drainPending } from '../src/internal.ts'
@@ -25,7 +26,9 @@ const time: Time = { now: () => Date.now() + heldUpFor, sleep: (milliseconds) =>
 
 async function open(options: Partial<DataStoreOptions>): Promise<DataStore> {
   const shards = keepOpen(faultyDriver(memory, (call) => plan(call)))
-  const store = await DataStore.open({ shards, indexes: [byName], migrate: true, time, ...options })
+  // Local rows would be in the transaction of their entity, which no process dies within.
+  const router = farRouter()
+  const store = await DataStore.open({ shards, router, indexes: [byName], migrate: true, time, ...options })
   opened.push(store)
   return store
 }

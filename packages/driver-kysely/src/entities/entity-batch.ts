@@ -41,7 +41,8 @@ export interface BatchedTableOptions extends EntityTableOptions {
  *
  * Any other batch is one transaction, in which each statement is answered before the next is sent. So is a batch whose packet was refused: the
  * refusal does not tell which rows have lost.
- * 1. Locks the rows in the order of their ids, held ones in share mode, and compares their versions with the bases.
+ * 1. Locks held rows in share mode, then the others, each in the order of their ids, and compares their versions with the bases. Two batches that
+ *    hold each other's rows may deadlock, which undoes one of them.
  * 2. Locks the catalog row in share mode, compares the epoch, and reads the time of writing. The floor stays at or below that time until
  *    the COMMIT.
  * 3. Hands claims over, writes pending rows, local claims and local rows, inserts new entities and overwrites locked ones, and deletes the
