@@ -37,10 +37,12 @@ function connect(
     destroy: () => {},
     onLost: () => {},
     isHeard: true,
+    greetedAs: undefined,
   }
   const connection = createConnection({
     client,
     token: Buffer.alloc(8),
+    isDirect: true,
     maxPacketBytes: 1_000_000,
     isolationName: 'tx_isolation',
     health: { answered: () => {}, failed: () => {}, silent: () => {} },

@@ -45,6 +45,8 @@ const VERIFIED_MS = 1_000
 export interface ConnectionOptions extends PinnedSession {
   readonly client: ClientConnection
   readonly token: Buffer
+  /** True if the server itself has greeted this connection, so that every statement reaches its session. */
+  readonly isDirect: boolean
   readonly health: Health
   /** Ends the session on the server, through another connection. Returns at once. */
   readonly kill: () => void
@@ -210,6 +212,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     token,
     maxPacketBytes,
     use: options.packets ?? { isRefused: false },
+    isDirect: options.isDirect,
     ask: (description, writes, begin) =>
       askSession(
         statements?.isListening ? description() : '',

@@ -47,6 +47,8 @@ export interface ClientConnection {
   onLost(listener: () => void): void
   /** True once the server has sent a byte. */
   readonly isHeard: boolean
+  /** Id of the session in the greeting, without its higher 32 bits. That of a pooler is its own. */
+  readonly greetedAs: number | undefined
 }
 
 /** The counts of a write with the status of the server after it. */
@@ -64,6 +66,7 @@ interface LibraryQuery {
 interface LibraryConnection extends Pick<ClientConnection, 'end' | 'destroy'> {
   query(statement: object, done: (error: unknown, result: LibraryResult) => void): LibraryQuery
   execute(statement: object, done: (error: unknown, result: LibraryResult) => void): void
+  readonly threadId?: number
   /** The socket, or the TLS stream over it. */
   readonly stream: Duplex
   on(event: 'connect' | 'error' | 'end' | 'close', listener: (error?: unknown) => void): void
@@ -137,6 +140,9 @@ export function connectClient(address: ShardAddress, password: string): ClientCo
       client.destroy()
       client.stream.destroy()
       socket.destroy()
+    },
+    get greetedAs() {
+      return client.threadId
     },
     get isHeard() {
       return socket.bytesRead > 0

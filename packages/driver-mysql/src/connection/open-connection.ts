@@ -57,7 +57,8 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
     const identity = identityOf(settings, uptime)
     health.answered()
     const kill = (): void => killer.kill(identity)
-    return createConnection({ ...pinned, client, token, health, kill, statements, packets })
+    const isDirect = client.greetedAs === identity.thread >>> 0
+    return createConnection({ ...pinned, client, token, isDirect, health, kill, statements, packets })
   } catch (error) {
     client?.destroy()
     if (isLooseleafError(error)) {

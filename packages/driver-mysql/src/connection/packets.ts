@@ -22,6 +22,8 @@ export interface PacketOptions {
   readonly token: Buffer
   readonly maxPacketBytes: number
   readonly use: PacketUse
+  /** See `ConnectionOptions`. */
+  readonly isDirect: boolean
   /** Sends a text and checks its answer. `description` is for listeners. */
   ask(
     description: () => string,
@@ -46,10 +48,14 @@ const PACKET_OVERHEAD_BYTES = 1024
 export function createPackets(
   options: PacketOptions,
 ): (queries: readonly HintedQuery[]) => Promise<PacketAnswer | undefined> {
-  const { client, token, maxPacketBytes, use, ask, isUsable, destroy } = options
+  const { client, token, maxPacketBytes, use, isDirect, ask, isUsable, destroy } = options
 
-  /** Undoes what a failed packet has left open. The token stands before, because another session may be in a transaction of another client. */
+  /**
+   * Undoes what a failed packet has left open. A pooler that takes packets apart could send the ROLLBACK to the session of another client, whose
+   * transaction would be acknowledged and undone. So behind a pooler the connection is closed, and the server rolls back.
+   */
   async function rollBack(): Promise<void> {
+    if (!isDirect) return destroy()
     const check = tokenStatement(token)
     const sql = `${check}; ROLLBACK; ${check}`
     try {

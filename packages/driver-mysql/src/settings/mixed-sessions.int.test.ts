@@ -284,7 +284,7 @@ describe('a transaction whose statement reaches another session', () => {
   )
 })
 
-test.each(['whole', 'refused'] as const)(
+test.each(['whole', 'apart', 'refused'] as const)(
   'a failed transaction does not roll back that of another client, with packets %s',
   async (packets) => {
     const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 }, packets)

@@ -61,6 +61,7 @@ function slowClient(): ClientConnection {
     destroy: () => {},
     onLost: () => {},
     isHeard: true,
+    greetedAs: undefined,
   }
 }
 
@@ -73,6 +74,7 @@ function openPool(openMs: number, size = 1): Pool {
       return createConnection({
         client: slowClient(),
         token: Buffer.alloc(8),
+        isDirect: true,
         maxPacketBytes: 1024 * 1024,
         isolationName: 'tx_isolation',
         health: { answered: () => {}, failed: () => {}, silent: () => {} },
