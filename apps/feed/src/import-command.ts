@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
-import { describeImport, importFile, type ImportResult } from './import/import-file.ts'
-import { MAX_FILE_BYTES } from './import/limits.ts'
-import { personByName } from './model/people.ts'
-import { openSite, type Site } from './model/site.ts'
+import { describeImport, importFile, type ImportResult } from './domain/imports/import-file.ts'
+import { MAX_FILE_BYTES } from './feeds/parse/limits.ts'
+import { personByName } from './domain/accounts/people.ts'
+import { openSite, type Site } from './domain/site/site.ts'
 import { BadSetting, readSettings } from './settings.ts'
 import { describeStartError } from './start-error.ts'
 
@@ -24,10 +24,10 @@ export async function runImport(
     if (settings.files.length === 0) throw new BadSetting(`No files were named. ${USAGE}`)
     const site = await openSite({ shards: settings.shards, cleaner: false })
     try {
-      const userId = settings.as === undefined ? undefined : await userIdOf(site, settings.as)
+      const personId = settings.as === undefined ? undefined : await personIdOf(site, settings.as)
       let refused = 0
       for (const path of settings.files) {
-        const result = await importPath(site, path, userId)
+        const result = await importPath(site, path, personId)
         if (result.type === 'refused') refused++
         output.print(describeImport(result))
       }
@@ -41,13 +41,13 @@ export async function runImport(
   }
 }
 
-async function userIdOf(site: Site, name: string): Promise<string> {
+async function personIdOf(site: Site, name: string): Promise<string> {
   const person = await personByName(site.reader(), name)
   if (person === undefined) throw new BadSetting(`There is no person named “${name.slice(0, 40)}”.`)
   return person.id
 }
 
-async function importPath(site: Site, path: string, userId: string | undefined): Promise<ImportResult> {
+async function importPath(site: Site, path: string, personId: string | undefined): Promise<ImportResult> {
   const refused = (reason: string): ImportResult => ({ type: 'refused', name: path, reason })
   let bytes: Buffer
   try {
@@ -58,5 +58,5 @@ async function importPath(site: Site, path: string, userId: string | undefined):
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
     return refused(code === 'ENOENT' ? 'There is no such file.' : `The file cannot be read (${code}).`)
   }
-  return importFile(site, { name: path, bytes }, userId)
+  return importFile(site, { name: path, bytes }, personId)
 }

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { openSite, type Site } from './model/site.ts'
-import { settingOnce } from './model/settings.ts'
-import { seedSample } from './sample/seed.ts'
+import { openSite, type Site } from './domain/site/site.ts'
+import { settingOnce } from './domain/site/settings.ts'
+import { seedSample } from './day/sample/seed.ts'
 import type { Settings } from './settings.ts'
 import { createStage } from './stage/stage.ts'
-import { createApp } from './web/app.ts'
+import { createApp } from './app.ts'
 
 const FIRST_PORT = 3000
 const LAST_PORT = 3099

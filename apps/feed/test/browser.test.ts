@@ -257,7 +257,7 @@ test.skipIf(!found)('the Atom feeds are well-formed for any posted text', async 
     title: 'Odder: \u0000 \u0008 \u001f \u0085',
     body: 'Body: \u0001 \ufffe ]]>',
     link: undefined,
-    user_id: undefined,
+    person_id: undefined,
     published: new Date(Date.now() + 1000),
   })
   for (const path of ['/feed.atom', '/people/mira/feed.atom?a="<>&b=\'']) {

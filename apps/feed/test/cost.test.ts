@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { postEntry } from '../src/model/entries.ts'
+import { postEntry } from '../src/domain/entries/entries.ts'
 import {
   addOffered,
   createVisitor,
@@ -109,7 +109,7 @@ test('the entries with the same link cost two statements with the index, and non
   try {
     const { data } = another.site
     const mira = await data.people.byName.first({ name: 'mira' })
-    const entry = { user_id: mira?.id ?? '', link: 'https://example.org/once' }
+    const entry = { person_id: mira?.id ?? '', link: 'https://example.org/once' }
     const first = await postEntry(data, { ...entry, title: 'First' })
     await postEntry(data, { ...entry, title: 'Second' })
     const path = `/entries/${first}`

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { likeId } from '../src/model/ids.ts'
+import { likeId } from '../src/kinds/ids.ts'
 import { createVisitor, openTestSite, textOf, type TestSite, type Visitor } from './support.ts'
 
 let site: TestSite
@@ -146,11 +146,11 @@ test('posting comment 101 redirects to the page that shows it', async () => {
   const visitor = await signedIn('mira')
   const path = await post(visitor, 'Say a lot')
   const entry_id = path.split('/').at(-1) as string
-  const user_id = site.site.store.newId()
+  const person_id = site.site.store.newId()
   await site.site.data.comments.insertMany(
     Array.from({ length: 100 }, (_, i) => ({
       entry_id,
-      user_id,
+      person_id,
       text: `Comment ${i}`,
       commented: new Date(Date.now() - 60_000 + i),
     })),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parseFile } from '../src/import/parse-file.ts'
-import { postEntry } from '../src/model/entries.ts'
-import { personByName } from '../src/model/people.ts'
+import { parseFile } from '../src/feeds/parse/parse-file.ts'
+import { postEntry } from '../src/domain/entries/entries.ts'
+import { personByName } from '../src/domain/accounts/people.ts'
 import { indexPurposes } from '../src/stage/index-purposes.ts'
 import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
 
@@ -210,7 +210,7 @@ test('a page links to a feed only if there is one with the same entries', async 
   const visitor = createVisitor(site.app)
   const noor = await personByName(site.site.reader(), 'noor')
   for (let i = 0; i < 20; i++)
-    await postEntry(site.site.data, { user_id: noor?.id ?? '', title: `Note ${i}`, link: undefined })
+    await postEntry(site.site.data, { person_id: noor?.id ?? '', title: `Note ${i}`, link: undefined })
   for (const path of ['/', '/people/noor']) {
     const { body } = await visitor.get(path)
     expect(body.match(/href="[^"]*feed\.atom"/g)).toHaveLength(2)

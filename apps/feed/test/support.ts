@@ -1,10 +1,10 @@
-import { createApp } from '../src/web/app.ts'
+import { createApp } from '../src/app.ts'
 import fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
 import type { Console } from '@looseleaf/console'
 import { cleanIndex, memoryShards, type DriverFactory } from 'looseleaf'
-import { offeredIndexes } from '../src/model/entities.ts'
-import { openSite, type Site } from '../src/model/site.ts'
-import { seedSample } from '../src/sample/seed.ts'
+import { offeredIndexes } from '../src/kinds/site-data.ts'
+import { openSite, type Site } from '../src/domain/site/site.ts'
+import { seedSample } from '../src/day/sample/seed.ts'
 import { createStage, type Stage } from '../src/stage/stage.ts'
 
 export interface TestSite {

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { Refuse } from '../src/stage/shard-faults.ts'
 import { LooseleafError } from 'looseleaf'
 import { beforeAll, afterAll, expect, test } from 'vitest'
-import { MAX_BODY_LENGTH } from '../src/import/parsed-feed.ts'
-import { settingOnce } from '../src/model/settings.ts'
-import { readSample } from '../src/sample/read-sample.ts'
+import { MAX_BODY_LENGTH } from '../src/feeds/parse/parsed-feed.ts'
+import { settingOnce } from '../src/domain/site/settings.ts'
+import { readSample } from '../src/day/sample/read-sample.ts'
 import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
 
 const KINDS = ['person', 'source', 'entry', 'comment', 'like', 'import', 'session', 'setting']
@@ -21,9 +21,9 @@ beforeAll(async () => {
   const { data, store } = site.site
   await settingOnce(data.settings, 'cookie secret', () => secret.toString('base64url'))
   await createVisitor(site.app).signIn('mira')
-  const user_id = store.newId()
+  const person_id = store.newId()
   await data.imports.insert({
-    user_id,
+    person_id,
     title: 'A private list',
     format: 'opml',
     entries: 0,
@@ -117,8 +117,8 @@ test('no page of the window contains the cookie secret in any encoding', async (
     // Pages of the same index have cursors in their addresses, so they are visited once per index.
     for (const href of links) if (!href.includes('after=') || !path.includes('after=')) asked.add(href)
   }
-  expect([...asked].filter((path) => path.includes('session_by_user')).length).toBeGreaterThan(1)
-  const sessions = [...asked].filter((path) => path.includes('session_by_user'))
+  expect([...asked].filter((path) => path.includes('session_by_person')).length).toBeGreaterThan(1)
+  const sessions = [...asked].filter((path) => path.includes('session_by_person'))
   for (const path of sessions) expect(await page(path)).not.toContain('signed_in: ')
   expect([...asked].some((path) => path.includes('after='))).toBe(true)
 })

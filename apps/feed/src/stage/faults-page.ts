@@ -11,7 +11,7 @@ import {
 import { readShardReports } from '@looseleaf/cleaner/internal'
 import { cleanIndex, type DataStore } from 'looseleaf'
 import type { CatalogEntry } from '@looseleaf/core/internal'
-import type { CleanerControl } from '../model/site.ts'
+import type { CleanerControl } from '../domain/site/site.ts'
 import { BROKEN_MS, crashPoints, killNextWrite, stopShard, type CrashPoint } from './break-shards.ts'
 import { HOLD_MS, holdCleaner } from './hold-cleaner.ts'
 import { plantRows } from './plant-rows.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ActContext } from '@looseleaf/console'
 import { timeText } from '@looseleaf/console/kit'
-import type { CleanerControl } from '../model/site.ts'
+import type { CleanerControl } from '../domain/site/site.ts'
 
 /** Milliseconds for which a cleaner is held. */
 export const HOLD_MS = 60_000

@@ -1,5 +1,5 @@
 import type { Purposes } from '@looseleaf/console'
-import { sampleEntryId } from '../sample/sample-entities.ts'
+import { sampleEntryId } from '../day/sample/sample-entities.ts'
 
 /** An entry of the sample that is on the home page and whose link others share. */
 const SHARED = sampleEntryId('greta', 'Somebody has knitted a barograph. I have never felt so understood.')

@@ -161,9 +161,15 @@ export const packages: Readonly<Record<string, Allowance>> = {
 export const feed: Allowance = {
   workspace: ['@looseleaf/console', 'looseleaf'],
   thirdParty: [
+    '@fastify/compress',
     '@fastify/cookie',
+    '@fastify/csrf-protection',
+    '@fastify/etag',
     '@fastify/formbody',
+    '@fastify/helmet',
     '@fastify/multipart',
+    '@fastify/rate-limit',
+    '@fastify/session',
     '@fastify/static',
     'fastify',
     'feedsmith',
@@ -171,6 +177,8 @@ export const feed: Allowance = {
     'preact',
     'preact-render-to-string',
     'sanitize-html',
+    'undici',
+    'zod',
   ],
 }
 

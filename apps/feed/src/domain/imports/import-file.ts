@@ -1,0 +1,71 @@
+import type { Site } from '../site/site.ts'
+import { counted } from '../../text/counted.ts'
+import { MAX_FILE_BYTES } from '../../feeds/parse/limits.ts'
+import { storeFeed, storeSubscriptions, type StoredFeed, type StoredSubscriptions } from './store-feed.ts'
+
+export interface FileToImport {
+  readonly name: string
+  readonly bytes: Uint8Array
+  /** Address that the file was fetched from, if the person knows it. */
+  readonly address?: string | undefined
+}
+
+interface Outcome {
+  readonly name: string
+  readonly title: string
+  readonly format: string
+  readonly notes: readonly string[]
+}
+
+/** Outcome of importing a file. */
+export type ImportResult =
+  | (Outcome & { readonly type: 'feed'; readonly stored: StoredFeed })
+  | (Outcome & { readonly type: 'opml'; readonly stored: StoredSubscriptions })
+  | { readonly type: 'refused'; readonly name: string; readonly reason: string }
+
+/** Imports one file for a person, or without an owner. Returns `refused`, and does not throw, for a file that is not a feed. */
+export async function importFile(
+  { data, parser }: Pick<Site, 'data' | 'parser'>,
+  file: FileToImport,
+  personId: string | undefined,
+  now: Date = new Date(),
+): Promise<ImportResult> {
+  const name = file.name.replace(/^.*[\\/]/, '').slice(0, 120) || 'feed'
+  if (file.bytes.length > MAX_FILE_BYTES) {
+    return { type: 'refused', name, reason: `The file is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB.` }
+  }
+  const parsed = await parser.parse(file.bytes, { name, now, address: file.address })
+  switch (parsed.type) {
+    case 'refused':
+      return { type: 'refused', name, reason: parsed.reason }
+    case 'opml': {
+      const stored = await storeSubscriptions(data, parsed, personId, now)
+      return { type: 'opml', name, title: parsed.title, format: parsed.format, notes: parsed.notes, stored }
+    }
+    case 'feed': {
+      const stored = await storeFeed(data, parsed, personId, now)
+      return { type: 'feed', name, title: parsed.title, format: parsed.format, notes: parsed.notes, stored }
+    }
+  }
+}
+
+/** Describes a result for people. */
+export function describeImport(result: ImportResult): string {
+  if (result.type === 'refused') return `${result.name}: refused. ${result.reason}`
+  const counts =
+    result.type === 'opml'
+      ? [count(result.stored.added, 'new source'), count(result.stored.known, 'source', 'already known')]
+      : [
+          count(result.stored.added, 'new entry'),
+          count(result.stored.updated, 'entry', 'updated'),
+          count(result.stored.unchanged, 'entry', 'unchanged'),
+          count(result.stored.deleted, 'entry', 'deleted'),
+          count(result.stored.failed, 'entry', 'not stored'),
+        ]
+  const summary = counts.filter((text) => text !== undefined).join(', ') || 'nothing new'
+  return [`${result.title} (${result.format}): ${summary}.`, ...result.notes].join(' ')
+}
+
+function count(number: number, noun: string, rest = ''): string | undefined {
+  return number === 0 ? undefined : `${counted(number, noun)} ${rest}`.trim()
+}

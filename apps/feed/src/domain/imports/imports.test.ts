@@ -1,0 +1,110 @@
+import { memoryShards } from 'looseleaf'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { parseFile } from '../../feeds/parse/parse-file.ts'
+import { storeFeed, storeSubscriptions } from './store-feed.ts'
+import { entriesOfSource } from '../entries/entries.ts'
+import { importsOf, undoImport } from './imports.ts'
+import { likeEntry, postComment } from '../entries/responses.ts'
+import { openSite, type Site } from '../site/site.ts'
+import { listSources } from '../sources/sources.ts'
+
+const now = new Date('2026-06-01T12:00:00Z')
+let site: Site
+let ann: string
+let bob: string
+beforeEach(async () => {
+  site = await openSite({ shards: memoryShards(3), cleaner: false })
+  ann = site.store.newId()
+  bob = site.store.newId()
+})
+afterEach(() => site.close())
+
+/** Imports a feed with these items and returns the id of its source. */
+async function importFeed(...titles: string[]): Promise<string> {
+  const items = titles.map((title) => `<item><guid>${title}</guid><title>${title}</title></item>`)
+  const xml = `<rss version="2.0"><channel><title>F</title><link>https://example.org/</link>${items.join('')}</channel></rss>`
+  const parsed = parseFile(Buffer.from(xml), { name: 'f', now })
+  if (parsed.type !== 'feed') throw new TypeError('That is a feed.')
+  return (await storeFeed(site.data, parsed, ann, now)).sourceId
+}
+
+const imports = async (): Promise<[string, number, number][]> =>
+  (await importsOf(site.reader(), ann)).items.map(({ title, entries, sources }) => [title, entries, sources])
+const newest = async (): Promise<string> => (await importsOf(site.reader(), ann)).items[0]?.id ?? ''
+const titlesIn = async (sourceId: string): Promise<string[]> =>
+  (await entriesOfSource(site.reader(), sourceId)).items.map(({ title }) => title).toSorted()
+const sourceCount = async (): Promise<number> => (await listSources(site.reader())).items.length
+
+test('an import counts the entities that it created, and is not stored if there are none', async () => {
+  await importFeed('a', 'b')
+  await importFeed('a', 'b')
+  expect(await imports()).toEqual([['F', 2, 1]])
+})
+
+test('undoing an import deletes all of its entities, which can be imported again', async () => {
+  const source = await importFeed('a', 'b', 'c')
+  const undone = await undoImport(site.data, await newest(), ann)
+  expect(undone).toMatchObject({ entries: 3, sources: 1, keptEntries: 0, import: { title: 'F' } })
+  expect([await imports(), await titlesIn(source), await sourceCount()]).toEqual([[], [], 0])
+  expect(await importFeed('a', 'b', 'c')).toBe(source)
+  expect(await imports()).toEqual([['F', 3, 1]])
+  const kinds: unknown[] = []
+  for await (const entity of site.store.scan()) kinds.push(entity['_kind'])
+  expect(kinds.toSorted()).toEqual(['entry', 'entry', 'entry', 'import', 'source'])
+})
+
+test('undoing an import keeps entries with comments or likes of others, and the import itself', async () => {
+  const source = await importFeed('commented', 'liked', 'own', 'none')
+  const entries = (await entriesOfSource(site.reader(), source)).items
+  const idOf = (title: string): string => entries.find((entry) => entry.title === title)?.id ?? ''
+  for (let i = 0; i < 60; i++)
+    await postComment(site.data, { entry_id: idOf('commented'), person_id: ann, text: `${i}` })
+  await postComment(site.data, { entry_id: idOf('commented'), person_id: bob, text: 'The last one' })
+  await likeEntry(site.data, idOf('liked'), bob)
+  await postComment(site.data, { entry_id: idOf('own'), person_id: ann, text: 'Mine' })
+  await likeEntry(site.data, idOf('own'), ann)
+  const id = await newest()
+  expect(await undoImport(site.data, id, ann)).toMatchObject({ entries: 2, sources: 0, keptEntries: 2 })
+  expect(await titlesIn(source)).toEqual(['commented', 'liked'])
+  expect(await imports()).toEqual([['F', 2, 1]])
+  expect(await undoImport(site.data, id, ann)).toMatchObject({ entries: 0, keptEntries: 2 })
+  await site.data.entries.delete(idOf('liked'))
+  await site.data.entries.delete(idOf('commented'))
+  expect(await undoImport(site.data, id, ann)).toMatchObject({ entries: 0, sources: 1, keptEntries: 0 })
+  expect([await imports(), await sourceCount()]).toEqual([[], 0])
+})
+
+test('undoing an import hands a source with entries of another import to that import', async () => {
+  const source = await importFeed('a')
+  const first = await newest()
+  await importFeed('a', 'b')
+  const second = (await importsOf(site.reader(), ann)).items.find(({ id }) => id !== first)?.id ?? ''
+  expect(await undoImport(site.data, first, ann)).toMatchObject({ entries: 1, sources: 0, keptEntries: 0 })
+  expect([await titlesIn(source), await sourceCount()]).toEqual([['b'], 1])
+  expect(await undoImport(site.data, first, ann)).toBeUndefined()
+  expect(await undoImport(site.data, second, ann)).toMatchObject({ entries: 1, sources: 1 })
+  expect(await sourceCount()).toBe(0)
+})
+
+test('undoing a list keeps the sources that have entries by now', async () => {
+  const opml = Buffer.from(
+    `<opml version="2.0"><head><title>My list</title></head><body>${Array.from({ length: 450 }, (_, i) => `<outline text="${i}" xmlUrl="https://example.org/${i}.xml" htmlUrl="https://example.org/${i === 7 ? '' : i}"/>`).join('')}</body></opml>`,
+  )
+  const parsed = parseFile(opml, { name: 'l', now })
+  if (parsed.type !== 'opml') throw new TypeError('That is a list.')
+  await storeSubscriptions(site.data, parsed, ann, now)
+  expect(await imports()).toEqual([['My list', 0, 450]])
+  const list = await newest()
+  const source = await importFeed('a')
+  expect(await undoImport(site.data, list, ann)).toMatchObject({ entries: 0, sources: 449 })
+  expect(await titlesIn(source)).toEqual(['a'])
+  expect(await imports()).toEqual([['F', 1, 0]])
+})
+
+test('undoing another person’s or a missing import does nothing', async () => {
+  const source = await importFeed('a')
+  expect(await undoImport(site.data, await newest(), bob)).toBeUndefined()
+  expect(await undoImport(site.data, site.store.newId(), ann)).toBeUndefined()
+  expect(await undoImport(site.data, source, ann)).toBeUndefined()
+  expect(await titlesIn(source)).toEqual(['a'])
+})

@@ -1,0 +1,117 @@
+import { unset } from 'looseleaf'
+import type { Entry } from '../../kinds/entry.ts'
+import type { Import } from '../../kinds/import.ts'
+import type { SiteData } from '../../kinds/site-data.ts'
+import type { Source } from '../../kinds/source.ts'
+import { deleteEntry } from '../entries/entries.ts'
+import type { List, Reader } from '../site/reader.ts'
+
+/** Entries or sources that an undo deletes concurrently. */
+const CHUNK = 200
+
+/** Properties of an import that are known at its start. */
+export type NewImport = Pick<Import, 'person_id' | 'title' | 'format'>
+
+/** An import in progress. */
+export interface ImportRecord {
+  readonly id: string
+  /** Writes the import's entity, once. Has to resolve before any entity with its id as `import_id` is written. */
+  begin(): Promise<unknown>
+  /** Writes the numbers of created entities. Does nothing if `begin` was never called. */
+  end(created: { readonly entries: number; readonly sources: number }): Promise<void>
+}
+
+export function createImportRecord({ imports }: SiteData, about: NewImport, now: Date): ImportRecord {
+  const id = imports.store.newId()
+  let begun: Promise<unknown> | undefined
+  return {
+    id,
+    begin: () => (begun ??= imports.insert({ ...about, imported: now, entries: 0, sources: 0 }, { id })),
+    async end(created) {
+      if (begun !== undefined) await imports.update(id, created)
+    },
+  }
+}
+
+/** Returns a person's imports that created something, newest first. */
+export function importsOf(reader: Reader, personId: string, cursor?: string): Promise<List<Import>> {
+  return reader.page(reader.data.imports.byPerson, { person_id: personId }, { limit: 10, cursor })
+}
+
+/** Result of undoing an import. */
+export interface Undone {
+  readonly import: Import
+  /** Number of deleted entries. */
+  readonly entries: number
+  /** Number of deleted sources. */
+  readonly sources: number
+  /** Number of entries that stay because another person has commented on them or likes them. */
+  readonly keptEntries: number
+}
+
+/**
+ * Deletes entities that an import created: entries without comments and likes of others, and then sources without entries. A source
+ * with entries of another import now belongs to that import. If entities stay, the import stays and can be undone again; otherwise it
+ * is deleted. Returns undefined if the import does not exist or is another person's.
+ */
+export async function undoImport(data: SiteData, id: string, personId: string): Promise<Undone | undefined> {
+  const { imports, entries, sources } = data
+  const undone = await imports.get(id)
+  if (undone === undefined || undone.person_id !== personId) return undefined
+  const count = { entries: 0, sources: 0, keptEntries: 0, keptSources: 0, othersSources: 0 }
+  for await (const chunk of chunksOf(entries.byImport.each({ import_id: id }, { limit: CHUNK }))) {
+    const deleted = await Promise.all(chunk.map((entry) => deleteUnused(data, entry, personId)))
+    for (const isDeleted of deleted) count[isDeleted ? 'entries' : 'keptEntries']++
+  }
+  for await (const chunk of chunksOf(sources.byImport.each({ import_id: id }, { limit: CHUNK }))) {
+    for (const outcome of await Promise.all(chunk.map((source) => deleteEmptySource(data, source, id))))
+      count[outcome]++
+  }
+  const { keptEntries, keptSources } = count
+  if (keptEntries + keptSources === 0) await imports.delete(id)
+  else await imports.update(id, { entries: keptEntries, sources: keptSources })
+  return { import: undone, entries: count.entries, sources: count.sources, keptEntries }
+}
+
+async function* chunksOf<T>(items: AsyncIterable<T>): AsyncIterable<readonly T[]> {
+  let chunk: T[] = []
+  for await (const item of items) {
+    if (chunk.push(item) < CHUNK) continue
+    yield chunk
+    chunk = []
+  }
+  if (chunk.length > 0) yield chunk
+}
+
+async function deleteUnused(data: SiteData, { id }: Entry, personId: string): Promise<boolean> {
+  const isUsed = await Promise.all(
+    [data.comments, data.likes].map(({ byEntry }) =>
+      hasOthers(byEntry.each({ entry_id: id }, { limit: 50 }), personId),
+    ),
+  )
+  return !isUsed.includes(true) && (await deleteEntry(data, id, personId))
+}
+
+/** Returns true if a comment or like is by another person. */
+async function hasOthers(
+  answers: AsyncIterable<{ readonly person_id: string }>,
+  personId: string,
+): Promise<boolean> {
+  for await (const answer of answers) if (answer.person_id !== personId) return true
+  return false
+}
+
+async function deleteEmptySource(
+  { entries, sources }: SiteData,
+  { id }: Source,
+  importId: string,
+): Promise<'sources' | 'keptSources' | 'othersSources'> {
+  const entry = await entries.bySource.first({ source_id: id }, { order: 'desc' })
+  if (entry === undefined) {
+    await sources.delete(id)
+    return 'sources'
+  }
+  if (entry.import_id === importId) return 'keptSources'
+  await sources.update(id, { import_id: entry.import_id ?? unset })
+  return 'othersSources'
+}

@@ -1,0 +1,83 @@
+import {
+  cleanIndex,
+  DataStore,
+  startCleaner,
+  type Cleaner,
+  type DriverFactory,
+  type Observer,
+  type Trace,
+} from 'looseleaf'
+import { createFileParser, type FileParser } from '../../feeds/parse/file-parser.ts'
+import { dataOf, siteIndexes, type SiteData } from '../../kinds/site-data.ts'
+import { createReader, type Reader } from './reader.ts'
+import { sentFor } from './sent.ts'
+
+/** The site's store, with its cleaner and a parser for imported files. */
+export interface Site {
+  readonly store: DataStore
+  readonly data: SiteData
+  readonly parser: FileParser
+  /** Stops and starts this process's cleaner; undefined if it has none. */
+  readonly cleaner: CleanerControl | undefined
+  /** Creates a reader for one page, with its own cost. Statements are counted by the trace of the request. */
+  reader(trace?: Trace): Reader
+  close(): Promise<void>
+}
+
+/** Stops and starts the cleaner of this process. */
+export interface CleanerControl {
+  stop(): Promise<unknown>
+  /** Does nothing once the site is closed. */
+  start(): unknown
+}
+
+export interface SiteOptions {
+  readonly shards: DriverFactory
+  /** Observer of the store. Default: none. */
+  readonly observer?: Observer
+  /** Default: true. */
+  readonly cleaner?: boolean
+}
+
+/** Opens the store, creates missing tables, upgrades old data, and fills new indexes. */
+export async function openSite(options: SiteOptions): Promise<Site> {
+  const store = await DataStore.open({
+    shards: options.shards,
+    indexes: siteIndexes,
+    ...(options.observer && { observer: options.observer }),
+    migrate: true,
+  })
+  let cleaner: Cleaner | undefined
+  let isClosed = false
+  const held: CleanerControl = {
+    stop: async () => cleaner?.stop(),
+    start() {
+      if (!isClosed) cleaner = startCleaner(store)
+    },
+  }
+  try {
+    for (const index of await store.indexes())
+      if (index.state === 'building') await cleanIndex(store, index.name)
+    const hasCleaner = options.cleaner ?? true
+    if (hasCleaner) cleaner = startCleaner(store)
+    const parser = createFileParser()
+    const data = dataOf(store)
+    return {
+      store,
+      data,
+      parser,
+      cleaner: hasCleaner ? held : undefined,
+      reader: (trace) => createReader(data, () => sentFor(trace)),
+      async close() {
+        isClosed = true
+        await parser.close()
+        await cleaner?.stop()
+        await store.close()
+      },
+    }
+  } catch (error) {
+    await cleaner?.stop()
+    await store.close()
+    throw error
+  }
+}

@@ -1,0 +1,44 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isId } from 'looseleaf'
+import type { Person } from '../kinds/person.ts'
+import { notFound, Problem } from './problem.ts'
+
+/** Reads the cursor in a page's address; undefined if there is none. Throws `Problem` for an invalid one. */
+export function cursorOf(request: FastifyRequest): string | undefined {
+  const { after } = request.query as { after?: unknown }
+  if (after === undefined || after === '') return undefined
+  if (typeof after !== 'string' || after.length > 4000) {
+    throw new Problem(
+      400,
+      'Invalid page address',
+      'This site did not create the address of this page. Start again at the first page.',
+    )
+  }
+  return after
+}
+
+/** Reads the id in an address. Throws the 404 for `thing` if it is not an id. */
+export function idOf(request: FastifyRequest, thing: string): string {
+  const { id } = request.params as { id?: unknown }
+  if (!isId(id)) throw notFound(thing)
+  return id.toLowerCase()
+}
+
+/** Reads the person's name in an address. Throws the 404 if it cannot be a name. */
+export function nameOf(request: FastifyRequest): string {
+  const { name } = request.params as { name?: unknown }
+  if (typeof name !== 'string' || !/^[a-z0-9-]{1,40}$/i.test(name)) throw notFound('person of this name')
+  return name
+}
+
+/** Redirects a visitor to the sign-in page, which redirects to `back` afterwards. */
+export function toSignIn(reply: FastifyReply, back: string): FastifyReply {
+  return reply.redirect(`/sign-in?back=${encodeURIComponent(back)}`, 303)
+}
+
+/** Returns the signed-in person who sent a form. Throws `Problem` with status 401 if there is none. */
+export function signedIn(viewer: Person | undefined): Person {
+  if (viewer === undefined)
+    throw new Problem(401, 'You are not signed in', 'Sign in first, and send the form again.')
+  return viewer
+}

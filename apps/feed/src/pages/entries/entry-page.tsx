@@ -1,0 +1,149 @@
+import type { JSX } from 'preact'
+import type { CommentBy, LikedEntry, PublishedEntry } from '../../domain/entries/cards.ts'
+import type { Excerpt } from '../../domain/site/reader.ts'
+import { CommentItem } from '../../ui/comment-item.tsx'
+import { DeleteForm } from '../../ui/delete-form.tsx'
+import { EntryAvatar, EntryHead, EntryTitle, EntryExtras } from '../../ui/entry-card.tsx'
+import { Field, FormErrors, Once, Token, type FormState } from '../../ui/form-parts.tsx'
+import { Layout } from '../../ui/layout.tsx'
+import { LikeButton } from '../../ui/like-button.tsx'
+import { LikesLine } from '../../ui/likes-line.tsx'
+import { OlderLink, type Paging } from '../../ui/older-link.tsx'
+import type { PageContext } from '../../ui/page-context.ts'
+import { TimeAgo } from '../../ui/time-ago.tsx'
+
+export const MAX_COMMENT_LENGTH = 2000
+
+export interface EntryPageProps {
+  readonly ctx: PageContext
+  readonly card: LikedEntry
+  readonly comments: Excerpt<CommentBy>
+  /** Position in the comments. */
+  readonly paging: Paging
+  readonly shares: readonly PublishedEntry[]
+  readonly form: FormState
+}
+
+export function EntryPage(props: EntryPageProps): JSX.Element {
+  const { ctx, card, comments, paging, shares, form } = props
+  const { entry } = card
+  const path = `/entries/${entry.id}`
+  return (
+    <Layout
+      ctx={ctx}
+      title={`${entry.title.slice(0, 80)}${paging.paged ? ', later comments' : ''}`}
+      entryId={entry.id}
+    >
+      <article class="entry whole" aria-labelledby="title">
+        <EntryAvatar card={card} />
+        <div class="entry-main">
+          <EntryHead ctx={ctx} card={card} />
+          <h1 class="entry-title" dir="auto" id="title">
+            <EntryTitle card={card} />
+          </h1>
+          {entry.body === undefined ? null : (
+            <p class="entry-body" dir="auto">
+              {entry.body}
+            </p>
+          )}
+          <EntryExtras entry={entry} />
+          <div class="actions">
+            <LikeButton ctx={ctx} entry={entry} liked={card.liked} back={ctx.path} />
+            {ctx.viewer !== undefined && entry.person_id === ctx.viewer.id ? (
+              <DeleteForm ctx={ctx} action={`${path}/delete`} noun="entry" />
+            ) : null}
+          </div>
+          <LikesLine likes={card.likes} liked={card.liked} viewer={ctx.viewer} />
+        </div>
+      </article>
+      <section class="discussion" aria-labelledby="comments">
+        <h2 id="comments">{commentsTitle(comments.total)}</h2>
+        {paging.paged ? <p class="faint">This page shows later comments.</p> : null}
+        {comments.items.length === 0 ? null : (
+          <ul class="comments">
+            {comments.items.map((comment) => (
+              <CommentItem key={comment.id} ctx={ctx} comment={comment} anchored />
+            ))}
+          </ul>
+        )}
+        <OlderLink
+          path={path}
+          paging={paging}
+          label="Later comments"
+          before="Earlier comments"
+          start="Back to the first comments"
+          end="These are the last comments."
+        />
+        <CommentForm ctx={ctx} entryId={entry.id} form={form} />
+      </section>
+      <AlsoShared ctx={ctx} shares={shares} />
+    </Layout>
+  )
+}
+
+function commentsTitle(total: number): string {
+  if (total === 0) return 'No comments yet'
+  return total === 1 ? 'One comment' : `${total} comments`
+}
+
+function CommentForm({
+  ctx,
+  entryId,
+  form,
+}: {
+  ctx: PageContext
+  entryId: string
+  form: FormState
+}): JSX.Element {
+  if (ctx.viewer === undefined) {
+    return (
+      <p class="faint" id="comment">
+        <a href={`/sign-in?back=${encodeURIComponent(`${ctx.path}#comment`)}`}>Sign in</a> to say something
+        about it.
+      </p>
+    )
+  }
+  return (
+    <form
+      class="comment-form"
+      id="comment"
+      method="post"
+      action={`/entries/${entryId}/comments`}
+      aria-label="Add a comment"
+    >
+      <FormErrors form={form} />
+      <Token ctx={ctx} />
+      <Once form={form} newId={() => ctx.newId(entryId)} />
+      <Field form={form} name="text" label="Your comment" rows={3} maxLength={MAX_COMMENT_LENGTH} />
+      <button type="submit">Comment</button>
+    </form>
+  )
+}
+
+function AlsoShared({
+  ctx,
+  shares,
+}: {
+  ctx: PageContext
+  shares: readonly PublishedEntry[]
+}): JSX.Element | null {
+  if (shares.length === 0) return null
+  return (
+    <section class="shares" aria-labelledby="shares">
+      <h2 id="shares">Also shared by</h2>
+      <ul>
+        {shares.map(({ entry, person, source }) => (
+          <li key={entry.id}>
+            <a href={`/entries/${entry.id}`}>
+              <bdi>{entry.title}</bdi>
+            </a>{' '}
+            <span class="faint">
+              {person?.full_name ?? source?.title ?? 'a former member'},{' '}
+              <TimeAgo time={entry.published} now={ctx.now} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,47 @@
+import type { JSX } from 'preact'
+import type { Person } from '../../kinds/person.ts'
+import type { Source } from '../../kinds/source.ts'
+import { Avatar } from '../../ui/avatar.tsx'
+import { EmptyState } from '../../ui/empty-state.tsx'
+import { Layout } from '../../ui/layout.tsx'
+import { OlderLink, type Paging } from '../../ui/older-link.tsx'
+import type { PageContext } from '../../ui/page-context.ts'
+import { PersonViews } from './person-views.tsx'
+import { SourceTiles } from '../../ui/source-tiles.tsx'
+
+export interface PersonSourcesPageProps {
+  readonly ctx: PageContext
+  readonly person: Person
+  readonly sources: readonly Source[]
+  readonly paging: Paging
+}
+
+/** All sources of a person. */
+export function PersonSourcesPage({ ctx, person, sources, paging }: PersonSourcesPageProps): JSX.Element {
+  const home = `/people/${person.name}`
+  return (
+    <Layout ctx={ctx} title={`Sources of ${person.full_name}`} section="people">
+      <header class="profile">
+        <Avatar label={person.full_name} hue={person.hue} />
+        <div>
+          <h1 dir="auto">{person.full_name}</h1>
+        </div>
+      </header>
+      <PersonViews person={person} view="sources" />
+      {sources.length === 0 ? (
+        <EmptyState title="No sources yet">
+          <p>The feeds that {person.full_name} imports will appear here.</p>
+        </EmptyState>
+      ) : (
+        <SourceTiles sources={sources} />
+      )}
+      <OlderLink
+        path={`${home}/sources`}
+        paging={paging}
+        label="More sources"
+        before="Previous sources"
+        end="End of the list."
+      />
+    </Layout>
+  )
+}

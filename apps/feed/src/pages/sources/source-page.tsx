@@ -1,0 +1,67 @@
+import type { JSX } from 'preact'
+import { hostOf } from '../../text/web-link.ts'
+import type { Card } from '../../domain/entries/cards.ts'
+import type { Person } from '../../kinds/person.ts'
+import type { Source } from '../../kinds/source.ts'
+import { Avatar, hueOf } from '../../ui/avatar.tsx'
+import { EmptyState } from '../../ui/empty-state.tsx'
+import { EntryList } from '../../ui/entry-card.tsx'
+import { Layout } from '../../ui/layout.tsx'
+import { OlderLink, type Paging } from '../../ui/older-link.tsx'
+import type { PageContext } from '../../ui/page-context.ts'
+
+export interface SourcePageProps {
+  readonly ctx: PageContext
+  readonly source: Source
+  readonly owner: Person | undefined
+  readonly total: number
+  readonly cards: readonly Card[]
+  readonly paging: Paging
+}
+
+export function SourcePage({ ctx, source, owner, total, cards, paging }: SourcePageProps): JSX.Element {
+  return (
+    <Layout ctx={ctx} title={source.title} section="sources">
+      <header class="profile">
+        <Avatar label={source.title} hue={hueOf(source.title)} shape="source" />
+        <div>
+          <h1 dir="auto">{source.title}</h1>
+          {source.about === '' ? null : <p dir="auto">{source.about}</p>}
+          <p class="faint">
+            {total} {total === 1 ? 'entry' : 'entries'}
+            {owner === undefined ? null : (
+              <>
+                , brought in by <a href={`/people/${owner.name}`}>{owner.full_name}</a>
+              </>
+            )}
+            <From source={source} />
+          </p>
+        </div>
+      </header>
+      {cards.length === 0 ? (
+        <EmptyState title="No entries from here yet">
+          <p>
+            This source is known by its address alone. <a href="/import">Import its feed</a> to fill the page.
+          </p>
+        </EmptyState>
+      ) : (
+        <EntryList ctx={ctx} cards={cards} />
+      )}
+      <OlderLink path={`/sources/${source.id}`} paging={paging} />
+    </Layout>
+  )
+}
+
+/** A link to the source's site, or to its feed if the site is unknown. */
+function From({ source: { link, feed_link } }: { readonly source: Source }): JSX.Element | null {
+  const href = link ?? feed_link
+  if (href === undefined) return null
+  return (
+    <>
+      , from{link === undefined ? ' the feed ' : ' '}
+      <a href={href} rel="ugc nofollow noopener">
+        {link === undefined ? href : hostOf(href)}
+      </a>
+    </>
+  )
+}

@@ -1,0 +1,29 @@
+import type { JSX } from 'preact'
+import type { Entry } from '../kinds/entry.ts'
+import { Token } from './form-parts.tsx'
+import type { PageContext } from './page-context.ts'
+
+export interface LikeButtonProps {
+  readonly ctx: PageContext
+  readonly entry: Entry
+  readonly liked: boolean
+  /** Path to redirect to. */
+  readonly back: string
+}
+
+/** A form to like or unlike an entry, or a link to sign in. */
+export function LikeButton({ ctx, entry, liked, back }: LikeButtonProps): JSX.Element {
+  const title = <span class="unseen"> {entry.title}</span>
+  if (ctx.viewer === undefined) {
+    return <a href={`/sign-in?back=${encodeURIComponent(back)}`}>Like{title}</a>
+  }
+  return (
+    <form method="post" action={`/entries/${entry.id}/${liked ? 'unlike' : 'like'}`}>
+      <Token ctx={ctx} back={back} />
+      <button class="plain" type="submit">
+        {liked ? 'Unlike' : 'Like'}
+        {title}
+      </button>
+    </form>
+  )
+}
