@@ -2,14 +2,21 @@ import { defineKind, deriveId, typed, type Item } from 'looseleaf'
 
 interface DeliveryProperties {
   readonly entry_id: string
-  /** Number of people whose inbox has the entry. */
+  /** Number of people whose inbox got the entry. */
   readonly recipients: number
-  readonly published: Date
   readonly delivered: Date
+  /** `bumped` of the entry when its inbox items got it last. */
+  readonly bumped: Date
+  /** Earliest time of the next bump of the items, so that an entry costs its writes once a minute; absent if none is due. */
+  readonly bump_due?: Date | undefined
 }
 
 /** Says that an entry has been delivered to all who followed its channel then. */
-export const Delivery = defineKind('delivery', { schema: typed<DeliveryProperties>() })
+export const Delivery = defineKind('delivery', {
+  schema: typed<DeliveryProperties>(),
+  /** Finds the entries with comments that their inbox items do not know. */
+  indexes: { byDue: { by: [{ bump_due: { type: 'time', nulls: 'skip' } }], shardOn: 'id' } },
+})
 
 export type Delivery = Item<DeliveryProperties>
 

@@ -1,35 +1,87 @@
-import { defineKind, typed, type Item } from 'looseleaf'
+import { defineKind, deriveId, type Bag, type ItemOf } from 'looseleaf'
+import { z } from 'zod'
 
-interface EntryProperties {
-  readonly title: string
-  readonly body?: string | undefined
-  readonly link: string | undefined
-  readonly author?: string | undefined
-  readonly person_id: string | undefined
-  readonly source_id?: string | undefined
+/** Kinds of media that home pages filter by. */
+export const MEDIA_KINDS = ['text', 'link', 'image', 'audio', 'video'] as const
+
+export type MediaKind = (typeof MEDIA_KINDS)[number]
+
+const schema = z.object({
+  title: z.string(),
+  body: z.string().optional(),
+  link: z.string().optional(),
+  /** Id that is derived from the link: equal for links to the same page. See `linkKeyOf`. */
+  link_key: z.string().optional(),
+  author: z.string().optional(),
+  person_id: z.string().optional(),
+  source_id: z.string().optional(),
   /** The import that created it. */
-  readonly import_id?: string | undefined
-  /** See `UNDATED_BEFORE`. */
-  readonly published: Date
-  readonly media?: readonly { readonly url: string; readonly type: 'image' | 'audio' | 'video' | 'file' }[]
-  readonly tags?: readonly string[]
-}
+  import_id: z.string().optional(),
+  /** Channel that people follow to get it: its source, or else the person who wrote it. */
+  channel_id: z.string(),
+  /** Time by its feed, and for a message that of its form. See `UNDATED_BEFORE`. */
+  published: z.date(),
+  /** Time at which the site got it. Home pages order entries by it. */
+  arrived: z.date(),
+  /** Time of the last comment, or of arrival. */
+  bumped: z.date(),
+  /** Numbers of its comments and likes. */
+  comments: z.int().nonnegative(),
+  likes: z.int().nonnegative(),
+  media: z
+    .array(z.object({ url: z.string(), type: z.enum(['image', 'audio', 'video', 'file']) }))
+    .readonly()
+    .optional(),
+  media_kind: z.enum(MEDIA_KINDS),
+  tags: z.array(z.string()).readonly().optional(),
+  /** Time of its author's last edit. */
+  edited: z.date().optional(),
+  /** Set once the author has removed it: it has no content then, and only its comments stay. */
+  removed: z.object({ by: z.string(), at: z.date() }).optional(),
+  /** True for all but the newest entries of a source's first fetch, which are never delivered to home pages. */
+  quiet: z.boolean(),
+})
 
 export const Entry = defineKind('entry', {
-  schema: typed<EntryProperties>(),
+  schema,
+  upgrades: [addDeliveryProperties],
   indexes: {
     /**
-     * Serves the home page, newest first. A single shard could not take all new entries of a busy site. So each row is on the shard of
+     * Serves the public page, newest first. A single shard could not take all new entries of a busy site. So each row is on the shard of
      * its entry (`shardOn: 'id'`), and the page merges rows of all shards.
      */
     byTime: { by: [{ published: 'time' }], shardOn: 'id' },
     /** Serves a person's page. All rows of a person are on one shard. */
     byPerson: { by: [{ person_id: { type: 'uuid', nulls: 'skip' } }, { published: 'time' }] },
     bySource: { by: [{ source_id: { type: 'uuid', nulls: 'skip' } }, { published: 'time' }] },
+    /** Has all that a home page needs of a channel that is read at each visit, so that the page reads only the entries that it shows. */
+    byChannel: {
+      by: [{ channel_id: 'uuid' }, { arrived: 'time' }],
+      include: ['bumped', 'media_kind', 'quiet'],
+    },
     /** Finds the entries that share a link. Only some sites have it: see `offeredIndexes`. */
-    byLink: { by: [{ link: { type: 'string', nulls: 'skip' } }, { published: 'time' }] },
+    byLink: { by: [{ link_key: { type: 'uuid', nulls: 'skip' } }, { published: 'time' }] },
     byImport: { by: [{ import_id: { type: 'uuid', nulls: 'skip' } }] },
   },
 })
 
-export type Entry = Item<EntryProperties>
+export type Entry = ItemOf<typeof Entry>
+
+/** Adds the properties that entries lack from before deliveries. They count as delivered long ago. */
+function addDeliveryProperties(bag: Bag): Bag {
+  return {
+    channel_id: bag['source_id'] ?? bag['person_id'],
+    arrived: bag['published'],
+    bumped: bag['published'],
+    comments: 0,
+    likes: 0,
+    media_kind: bag['link'] === undefined ? 'text' : 'link',
+    quiet: true,
+    ...bag,
+  }
+}
+
+/** Returns the id of a link's address without its scheme, as `addressKey` gives it. */
+export function linkId(addressKey: string): string {
+  return deriveId('link', addressKey)
+}

@@ -3,7 +3,7 @@ import { defineKind, deriveId, typed, type Item } from 'looseleaf'
 interface HomeProperties {
   readonly person_id: string
   readonly order: 'newest' | 'activity'
-  /** Items that arrived before this time are read. */
+  /** Items that were delivered at this time or before are read. */
   readonly seen_before: Date
 }
 

@@ -1,4 +1,5 @@
 import { defineKind, deriveId, typed, type Item } from 'looseleaf'
+import type { MediaKind } from './entry.ts'
 
 interface InboxItemProperties {
   readonly person_id: string
@@ -7,12 +8,14 @@ interface InboxItemProperties {
   readonly channel_id: string
   /** Channels that the person follows and that brought the entry. */
   readonly via: readonly string[]
-  /** Time of delivery. Order of the newest first. */
+  /** Time at which the site got the entry. Order of the newest first. */
   readonly arrived: Date
-  /** Time of the last comment, or of delivery. Order of the latest activity. */
+  /** Time at which the inbox got it: never later than a moment after the entry came, unless deliveries lag. */
+  readonly delivered: Date
+  /** Time of the last comment, or of arrival. Order of the latest activity. */
   readonly bumped: Date
-  /** Kind of media, for the filter: `text`, `link`, `image`, `audio` or `video`. */
-  readonly media: string
+  /** Kind of media, for the filter. */
+  readonly media: MediaKind
   /** True once the person has opened or marked it. */
   readonly read: boolean
   /** True for an entry that the person has hidden. */
@@ -30,7 +33,7 @@ export const InboxItem = defineKind('inbox', {
      */
     byPerson: {
       by: [{ person_id: 'uuid' }, { arrived: 'time' }],
-      include: ['entry_id', 'channel_id', 'via', 'bumped', 'media', 'read', 'hidden'],
+      include: ['entry_id', 'channel_id', 'via', 'delivered', 'bumped', 'media', 'read', 'hidden'],
     },
     /** Finds the items of an entry that is bumped or removed. */
     byEntry: { by: [{ entry_id: 'uuid' }, { person_id: 'uuid' }] },

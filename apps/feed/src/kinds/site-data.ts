@@ -8,6 +8,7 @@ import { Import } from './import.ts'
 import { InboxItem } from './inbox-item.ts'
 import { Like } from './like.ts'
 import { Person } from './person.ts'
+import { PulledChannel } from './pulled-channel.ts'
 import { Service } from './service.ts'
 import { Session } from './session.ts'
 import { Setting } from './setting.ts'
@@ -38,6 +39,7 @@ const allIndexes = indexesOf(
   Follow,
   Service,
   InboxItem,
+  Delivery,
 )
 
 const isOffered = ({ name }: IndexDefinition): boolean => name === 'entry_by_link'
@@ -66,5 +68,6 @@ export function dataOf(store: DataStore) {
     inbox: InboxItem.in(store),
     deliveries: Delivery.in(store),
     homes: Home.in(store),
+    pulledChannels: PulledChannel.in(store),
   }
 }

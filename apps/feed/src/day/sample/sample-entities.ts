@@ -4,6 +4,7 @@ import type { Entry } from '../../kinds/entry.ts'
 import type { Like } from '../../kinds/like.ts'
 import type { Person } from '../../kinds/person.ts'
 import type { Source } from '../../kinds/source.ts'
+import { freshEntry } from '../../domain/entries/fresh-entry.ts'
 import { likeId, sourceId } from '../../kinds/ids.ts'
 import { namesOfSource } from '../../domain/sources/save-sources.ts'
 import { fractionOf, shuffled } from './fraction.ts'
@@ -61,15 +62,14 @@ export function sampleEntities(sample: Sample, now: Date): SampleEntities {
     if (by === undefined)
       throw new TypeError(`The sample entry has neither a person nor a source: ${entry.title}`)
     const published = new Date(now.getTime() - age)
-    return withAnswers(entry, { person_id: idOf(by), source_id: from?.source.id, published, personIds })
+    return withAnswers(entry, { person_id: idOf(by), source_id: from?.source.id, published, personIds, now })
   })
   return {
     people,
     sources: sources.map(({ source }) => source),
     entries: entries.map(({ entry }) => entry),
-    // Comments and likes of the newest entries may have times in the future; these are left out.
-    comments: entries.flatMap(({ comments }) => comments).filter(({ commented }) => commented < now),
-    likes: entries.flatMap(({ likes }) => likes).filter(({ liked }) => liked < now),
+    comments: entries.flatMap(({ comments }) => comments),
+    likes: entries.flatMap(({ likes }) => likes),
   }
 }
 
@@ -78,11 +78,12 @@ interface Place {
   readonly source_id: string | undefined
   readonly published: Date
   readonly personIds: ReadonlyMap<string, string>
+  readonly now: Date
 }
 
 function withAnswers(
   { title, body, link, comments = [], likes = 0 }: SampleEntry,
-  { person_id, source_id, published, personIds }: Place,
+  { person_id, source_id, published, personIds, now }: Place,
 ): { readonly entry: New<Entry>; readonly comments: New<Comment>[]; readonly likes: New<Like>[] } {
   const id = entryId(person_id, title)
   const at = (minutes: number): Date => new Date(published.getTime() + minutes * MINUTE)
@@ -91,20 +92,30 @@ function withAnswers(
     [...personIds.values()].filter((fan) => fan !== person_id),
     (fan) => `${fan} ${title}`,
   ).slice(0, likes)
-  return {
-    entry: { id, title, body, link, person_id, source_id, published },
-    comments: comments.map(([name, text], i) => {
-      const commenter = personIds.get(name)
-      if (commenter === undefined) {
-        throw new TypeError(`The sample has a comment by ${name}, who is not among its people.`)
-      }
-      minutes += 3 + 40 * fractionOf(text) ** 2
-      const commentId = deriveId('sample comment', [id, i], { near: id })
-      return { id: commentId, entry_id: id, person_id: commenter, text, commented: at(minutes) }
-    }),
-    likes: fans.map((fan) => {
-      const liked = at(1 + 1000 * fractionOf(`${title} ${fan}`) ** 3)
-      return { id: likeId(id, fan), entry_id: id, person_id: fan, liked }
-    }),
+  const allComments = comments.map(([name, text], i) => {
+    const commenter = personIds.get(name)
+    if (commenter === undefined) {
+      throw new TypeError(`The sample has a comment by ${name}, who is not among its people.`)
+    }
+    minutes += 3 + 40 * fractionOf(text) ** 2
+    const commentId = deriveId('sample comment', [id, i], { near: id })
+    return { id: commentId, entry_id: id, person_id: commenter, text, commented: at(minutes) }
+  })
+  const allLikes = fans.map((fan) => {
+    const liked = at(1 + 1000 * fractionOf(`${title} ${fan}`) ** 3)
+    return { id: likeId(id, fan), entry_id: id, person_id: fan, liked }
+  })
+  // Comments and likes of the newest entries may have times in the future; these are left out.
+  const past = {
+    comments: allComments.filter(({ commented }) => commented < now),
+    likes: allLikes.filter(({ liked }) => liked < now),
   }
+  const entry = {
+    id,
+    ...freshEntry({ title, body, link, person_id, source_id, published }, published),
+    bumped: past.comments.at(-1)?.commented ?? published,
+    comments: past.comments.length,
+    likes: past.likes.length,
+  }
+  return { entry, ...past }
 }

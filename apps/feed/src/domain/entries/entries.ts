@@ -1,6 +1,7 @@
 import { isLooseleafError } from 'looseleaf'
 import type { Entry } from '../../kinds/entry.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
+import { freshEntry } from './fresh-entry.ts'
 import { insertOnce, type PostOptions } from './insert-once.ts'
 import type { List, Reader } from '../site/reader.ts'
 
@@ -25,11 +26,11 @@ export function entriesOfSource(reader: Reader, sourceId: string, cursor?: strin
 }
 
 /** Returns other entries with the same link, newest first. Returns none while the site lacks the index. */
-export async function alsoShared(reader: Reader, { id, link }: Entry): Promise<readonly Entry[]> {
+export async function alsoShared(reader: Reader, { id, link_key }: Entry): Promise<readonly Entry[]> {
   const { byLink } = reader.data.entries
-  if (link === undefined || !byLink.isReady()) return []
+  if (link_key === undefined || !byLink.isReady()) return []
   try {
-    const { items } = await reader.page(byLink, { link }, { limit: MAX_SHARES + 1 })
+    const { items } = await reader.page(byLink, { link_key }, { limit: MAX_SHARES + 1 })
     return items.filter((other) => other.id !== id).slice(0, MAX_SHARES)
   } catch (error) {
     // The index was dropped after `isReady`.
@@ -51,15 +52,11 @@ export function postEntry(
   { once, now = new Date() }: PostOptions = {},
 ): Promise<string> {
   const { person_id, title, link } = entry
-  return insertOnce(
-    entries,
-    { ...entry, published: now },
-    {
-      once,
-      near: person_id,
-      isSame: (known) => known.person_id === person_id && known.title === title && known.link === link,
-    },
-  )
+  return insertOnce(entries, freshEntry({ ...entry, published: now }, now), {
+    once,
+    near: person_id,
+    isSame: (known) => known.person_id === person_id && known.title === title && known.link === link,
+  })
 }
 
 /** Deletes an entry with its comments and likes. Returns false if it does not exist or is another person's. */

@@ -2,6 +2,7 @@ import { unset } from 'looseleaf'
 import type { Entry } from '../../kinds/entry.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { UNDATED_BEFORE } from '../entries/entries.ts'
+import { freshEntry, linkedAs } from '../entries/fresh-entry.ts'
 import { importedEntryId } from '../../kinds/ids.ts'
 import { createImportRecord } from './imports.ts'
 import { saveSources } from '../sources/save-sources.ts'
@@ -9,6 +10,8 @@ import type { FeedItem, ParsedFeed, ParsedOpml } from '../../feeds/parse/parsed-
 
 /** Items per batch of reads and writes. */
 const CHUNK = 250
+/** Newest items of a file that are delivered to home pages. */
+const DELIVERED_AT_ONCE = 20
 
 export interface StoredFeed {
   readonly sourceId: string
@@ -37,6 +40,7 @@ export async function storeFeed(
   if (saved === undefined) throw new TypeError('A source that was saved has an id.')
   const total = { sourceId: saved.id, added: 0, updated: 0, unchanged: 0, deleted: 0, failed: 0 }
   const placed = placeUndated(feed)
+  const ranks = ranksOf(placed)
   for (let at = 0; at < feed.items.length; at += CHUNK) {
     const chunk = feed.items.slice(at, at + CHUNK)
     const ids = chunk.map((item) => importedEntryId(saved.id, item.guid))
@@ -48,12 +52,18 @@ export async function storeFeed(
       if (entry === undefined) {
         const published = placed[at + i] as Date
         const from = { person_id: personId, source_id: saved.id, import_id: record.id }
-        news.push({ id, ...fieldsOf(item), ...from, published })
-      } else if (isChanged(entry, item)) {
+        const rank = ranks[at + i] as number
+        const facts = { ...fieldsOf(item), ...from, published, quiet: rank >= DELIVERED_AT_ONCE }
+        // Pages list entries by arrival. Each is a millisecond older than the next newer one, which keeps the order of their own times.
+        news.push({ id, ...freshEntry(facts, new Date(now.getTime() - rank)) })
+      } else if (entry.removed === undefined && isChanged(entry, item)) {
+        const { link_key, media_kind } = linkedAs(item)
         await data.entries.update(id, {
           title: item.title,
           body: item.body ?? unset,
           link: item.link ?? unset,
+          link_key: link_key ?? unset,
+          media_kind,
           author: item.author ?? unset,
           published: item.published ?? entry.published,
           media: item.media.length === 0 ? unset : item.media,
@@ -88,6 +98,16 @@ function placeUndated({ items, published }: ParsedFeed): readonly Date[] {
     last = item.published?.getTime() ?? last - 1
     return new Date(last)
   })
+}
+
+/** Returns the place of each time among all, 0 for the latest. */
+function ranksOf(times: readonly Date[]): readonly number[] {
+  const ranks: number[] = []
+  const latestFirst = [...times.keys()].toSorted(
+    (a, b) => (times[b] as Date).getTime() - (times[a] as Date).getTime(),
+  )
+  for (const [rank, at] of latestFirst.entries()) ranks[at] = rank
+  return ranks
 }
 
 /** Deletes the entries of items that the feed has deleted. Their comments stay. Returns how many there were. */

@@ -16,6 +16,7 @@ import {
 import { personByName } from '../accounts/people.ts'
 import { commentsOn, likeEntry, postComment } from '../entries/responses.ts'
 import { settingOnce } from './settings.ts'
+import { linkedAs } from '../entries/fresh-entry.ts'
 import { openSite, type Site } from './site.ts'
 
 let site: Site
@@ -99,7 +100,10 @@ test('entries with the same link find each other while the index exists, until a
   expect(await shared()).toEqual([])
   for (const { name } of offeredIndexes) await cleanIndex(site.store, name)
   expect(await shared()).toEqual([second])
-  await site.data.entries.update(second, { link: 'https://example.com/y' })
+  await site.data.entries.update(second, {
+    link: 'https://example.com/y',
+    ...linkedAs({ link: 'https://example.com/y' }),
+  })
   expect(await shared()).toEqual([])
 })
 

@@ -1,0 +1,101 @@
+import { isLooseleafError } from 'looseleaf'
+import type { Entry } from '../../kinds/entry.ts'
+import { followId } from '../../kinds/follow.ts'
+import { inboxItemId } from '../../kinds/inbox-item.ts'
+import { pulledChannelId } from '../../kinds/pulled-channel.ts'
+import type { SiteData } from '../../kinds/site-data.ts'
+
+/** Entries of a channel that a new follower gets at once. */
+const BACKFILL = 20
+/** Items per batch of reads and writes. */
+const CHUNK = 200
+
+/**
+ * Fills the inbox of a person who has just followed a channel with its newest entries, or marks the follow if the entries of the
+ * channel are read at each visit. Call it after the follow was written. Idempotent.
+ */
+export async function backfill(data: SiteData, personId: string, channelId: string): Promise<void> {
+  if ((await data.pulledChannels.get(pulledChannelId(channelId))) !== undefined) {
+    await markPulled(data, personId, channelId)
+    return
+  }
+  const channels = [channelId, ...(await sourcesOf(data, channelId))]
+  const pages = await data.entries.byChannel.pageMany(
+    channels.map((channel_id) => ({ channel_id })),
+    { order: 'desc', limit: BACKFILL },
+  )
+  const newest = pages
+    .flatMap(({ items }) => items)
+    .filter((entry) => !entry.quiet && entry.removed === undefined)
+    .toSorted((a, b) => b.arrived.getTime() - a.arrived.getTime())
+    .slice(0, BACKFILL)
+  await Promise.all(newest.map((entry) => bring(data, personId, channelId, entry)))
+}
+
+/** Adds an entry to an inbox, or the channel to those that brought it. */
+async function bring({ inbox }: SiteData, personId: string, channelId: string, entry: Entry): Promise<void> {
+  await inbox.upsert(
+    inboxItemId(personId, entry.id),
+    itemOf(entry, personId, [channelId], entry.arrived),
+    (item) => ({
+      via: item.via.includes(channelId) ? item.via : [...item.via, channelId],
+    }),
+  )
+}
+
+/** Returns the item of an entry for the inbox of a person. */
+export function itemOf(
+  entry: Pick<Entry, 'id' | 'channel_id' | 'arrived' | 'bumped' | 'media_kind'>,
+  personId: string,
+  via: readonly string[],
+  delivered: Date,
+) {
+  const { id, channel_id, arrived, bumped, media_kind } = entry
+  return {
+    person_id: personId,
+    entry_id: id,
+    channel_id,
+    via,
+    arrived,
+    delivered,
+    bumped,
+    media: media_kind,
+    read: false,
+    hidden: false,
+  }
+}
+
+/** Removes the entries from a person's inbox that only this channel brought. Idempotent. */
+export async function removeFromInbox(data: SiteData, personId: string, channelId: string): Promise<void> {
+  let cursor: string | undefined
+  do {
+    const page = await data.inbox.byPerson.page(
+      { person_id: personId },
+      { limit: CHUNK, ...(cursor && { cursor }) },
+    )
+    const brought = page.items.filter(({ via }) => via.includes(channelId))
+    const alone = brought.filter(({ via }) => via.length === 1)
+    await data.inbox.deleteMany(alone.map(({ id }) => id))
+    const withOthers = brought.filter(({ via }) => via.length > 1)
+    await data.inbox.updateMany(
+      withOthers.map(({ id }) => id),
+      ({ via }) => ({ via: via.filter((channel) => channel !== channelId) }),
+    )
+    cursor = page.cursor
+  } while (cursor !== undefined)
+}
+
+/** Returns the sources that a channel publishes through, if it is a person. */
+export async function sourcesOf({ services }: SiteData, channelId: string): Promise<readonly string[]> {
+  const found = await services.byPerson.all({ person_id: channelId })
+  return found.map(({ source_id }) => source_id)
+}
+
+/** Marks a follow of a channel whose entries are read at each visit. Does nothing if the person does not follow it any more. */
+async function markPulled({ follows }: SiteData, personId: string, channelId: string): Promise<void> {
+  try {
+    await follows.update(followId(personId, channelId), { pulled_by: personId })
+  } catch (error) {
+    if (!isLooseleafError(error, 'NOT_FOUND')) throw error
+  }
+}
