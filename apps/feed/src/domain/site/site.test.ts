@@ -16,7 +16,8 @@ import {
 import { personByName } from '../accounts/people.ts'
 import { commentsOn, likeEntry, postComment } from '../entries/responses.ts'
 import { settingOnce } from './settings.ts'
-import { linkedAs } from '../entries/fresh-entry.ts'
+import { linkId } from '../../kinds/entry.ts'
+import { addressKey } from '../../text/web-link.ts'
 import { openSite, type Site } from './site.ts'
 
 let site: Site
@@ -100,10 +101,7 @@ test('entries with the same link find each other while the index exists, until a
   expect(await shared()).toEqual([])
   for (const { name } of offeredIndexes) await cleanIndex(site.store, name)
   expect(await shared()).toEqual([second])
-  await site.data.entries.update(second, {
-    link: 'https://example.com/y',
-    ...linkedAs({ link: 'https://example.com/y' }),
-  })
+  await site.data.entries.update(second, { link: 'https://example.com/y', link_key: linkId(addressKey('https://example.com/y')) })
   expect(await shared()).toEqual([])
 })
 
