@@ -7,7 +7,9 @@ interface DeliveryProperties {
   readonly delivered: Date
   /** `bumped` of the entry when its inbox items got it last. */
   readonly bumped: Date
-  /** Earliest time of the next bump of the items, so that an entry costs its writes once a minute; absent if none is due. */
+  /** Earliest time at which they get it again, so that a busy entry costs its writes once a minute. */
+  readonly next_bump: Date
+  /** The same time if the entry has a comment that its items do not know; otherwise absent. */
   readonly bump_due?: Date | undefined
 }
 

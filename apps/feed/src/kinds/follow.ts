@@ -19,7 +19,7 @@ export const Follow = defineKind('follow', {
     /** Lists the channels of a person, latest first. */
     byPerson: { by: [{ person_id: 'uuid' }, { since: 'time' }], include: ['channel_id'] },
     /** Lists the followers of a channel, for deliveries. */
-    byChannel: { by: [{ channel_id: 'uuid' }, { person_id: 'uuid' }] },
+    byChannel: { by: [{ channel_id: 'uuid' }, { person_id: 'uuid' }], include: ['since'] },
     /** Lists the channels that are read at each visit of a person. */
     byPuller: { by: [{ pulled_by: { type: 'uuid', nulls: 'skip' } }], include: ['channel_id'] },
   },

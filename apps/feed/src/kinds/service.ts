@@ -12,7 +12,7 @@ export const Service = defineKind('service', {
   near: 'person_id',
   indexes: {
     byPerson: { by: [{ person_id: 'uuid' }, { added: 'time' }], include: ['source_id'] },
-    bySource: { by: [{ source_id: 'uuid' }, { person_id: 'uuid' }] },
+    bySource: { by: [{ source_id: 'uuid' }, { person_id: 'uuid' }], include: ['added'] },
   },
 })
 

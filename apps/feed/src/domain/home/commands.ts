@@ -1,9 +1,11 @@
-import { isLooseleafError } from 'looseleaf'
+import { isLooseleafError, unchanged } from 'looseleaf'
 import type { Entry } from '../../kinds/entry.ts'
 import { followId } from '../../kinds/follow.ts'
+import { homeId } from '../../kinds/home.ts'
 import { inboxItemId } from '../../kinds/inbox-item.ts'
 import { pulledChannelId } from '../../kinds/pulled-channel.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
+import type { HomeOrder, HomeRow } from './home-list.ts'
 
 /** Entries of a channel that a new follower gets at once. */
 const BACKFILL = 20
@@ -98,4 +100,37 @@ async function markPulled({ follows }: SiteData, personId: string, channelId: st
   } catch (error) {
     if (!isLooseleafError(error, 'NOT_FOUND')) throw error
   }
+}
+
+/** Marks an entry of a person's home page as read. An entry that was read from its channel gets an item in the inbox. */
+export async function markRead({ inbox }: SiteData, personId: string, row: HomeRow): Promise<void> {
+  await inbox.upsert(
+    inboxItemId(personId, row.entry_id),
+    { ...row, person_id: personId, read: true },
+    { read: true },
+  )
+}
+
+/** Hides an entry of a person's home page, or shows it again. */
+export async function setHidden(
+  { inbox }: SiteData,
+  personId: string,
+  row: HomeRow,
+  hidden: boolean,
+): Promise<void> {
+  await inbox.upsert(inboxItemId(personId, row.entry_id), { ...row, person_id: personId, hidden }, { hidden })
+}
+
+/** Marks all entries as read that were delivered up to a time. An earlier time than before changes nothing. */
+export async function markAllRead({ homes }: SiteData, personId: string, upTo: Date): Promise<void> {
+  const first = { person_id: personId, order: 'newest', seen_before: upTo } as const
+  await homes.upsert(homeId(personId), first, ({ seen_before }) =>
+    seen_before < upTo ? { seen_before: upTo } : unchanged,
+  )
+}
+
+/** Chooses the order of a person's home page. */
+export async function setOrder({ homes }: SiteData, personId: string, order: HomeOrder): Promise<void> {
+  const first = { person_id: personId, order, seen_before: new Date(0) }
+  await homes.upsert(homeId(personId), first, { order })
 }

@@ -101,7 +101,10 @@ test('entries with the same link find each other while the index exists, until a
   expect(await shared()).toEqual([])
   for (const { name } of offeredIndexes) await cleanIndex(site.store, name)
   expect(await shared()).toEqual([second])
-  await site.data.entries.update(second, { link: 'https://example.com/y', link_key: linkId(addressKey('https://example.com/y')) })
+  await site.data.entries.update(second, {
+    link: 'https://example.com/y',
+    link_key: linkId(addressKey('https://example.com/y')),
+  })
   expect(await shared()).toEqual([])
 })
 

@@ -1,0 +1,85 @@
+import { consume, type ChangedEntity, type ConsumerStatus } from 'looseleaf'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Site } from '../domain/site/site.ts'
+import { deliveryId } from '../kinds/delivery.ts'
+import type { SiteData } from '../kinds/site-data.ts'
+import { bump, bumpDue } from './bump.ts'
+import { deliver } from './deliver.ts'
+import { hybrid, type Strategy } from './strategy.ts'
+
+/** Name of the consumer, for `readConsumers` and `looseleaf consumer`. */
+export const DELIVER = 'deliver'
+/** Milliseconds between two looks for entries whose bump is due. */
+const DUE_EVERY_MS = 5_000
+
+export interface Deliveries {
+  status(): ConsumerStatus
+  /** Lets entries in delivery finish. Others are delivered after the next start. */
+  stop(): Promise<void>
+}
+
+export interface DeliveriesOptions {
+  /** Default: entries of channels with up to 1,000 followers are delivered. */
+  readonly strategy?: Strategy
+  /** Called with errors, which are retried. */
+  readonly onError: (error: unknown) => void
+  /** Returns the current time. Default: that of the machine. */
+  readonly now?: () => Date
+}
+
+/**
+ * Starts to deliver entries to the home pages of followers. Any number of processes share the work, and one that is killed loses none of
+ * it. A single consumer delivers, bumps and removes, because the changes of an entry are handled one at a time only within a consumer: a
+ * comment that comes during a delivery is handled after it.
+ */
+export function startDeliveries(
+  { store, data }: Pick<Site, 'store' | 'data'>,
+  options: DeliveriesOptions,
+): Deliveries {
+  const { strategy = hybrid(), now = () => new Date(), onError } = options
+  const handler = (change: ChangedEntity): Promise<void> => handleChange(data, change, strategy, now)
+  const consumer = consume(store, DELIVER, handler, { from: 'beginning', onError: (error) => onError(error) })
+  const stopped = new AbortController()
+  const looking = lookForDue()
+
+  async function lookForDue(): Promise<void> {
+    while (!stopped.signal.aborted) {
+      await bumpDue(data, now()).catch(onError)
+      await sleep(DUE_EVERY_MS, undefined, { signal: stopped.signal }).catch(() => {})
+    }
+  }
+
+  return {
+    status: () => consumer.status(),
+    async stop() {
+      stopped.abort()
+      await Promise.all([consumer.stop(), looking])
+    },
+  }
+}
+
+/** Handles a change of an entity. Only entries, and deletions of any entity, make work. */
+export async function handleChange(
+  data: SiteData,
+  { id, entity }: Pick<ChangedEntity, 'id' | 'entity'>,
+  strategy: Strategy,
+  now: () => Date,
+): Promise<void> {
+  if (entity === undefined) return forget(data, id)
+  const entry = data.entries.itemOf(entity)
+  if (entry === undefined) return
+  if (entry.removed !== undefined) return removeItems(data, id)
+  const delivery = await data.deliveries.get(deliveryId(id))
+  if (delivery !== undefined) return bump(data, delivery, entry.bumped, now())
+  if (!entry.quiet) await deliver(data, entry, strategy, now)
+}
+
+/** Removes the items and the delivery of a deleted entry, which an import may bring again. A tombstone has no kind, so it may be of another entity. */
+async function forget(data: SiteData, id: string): Promise<void> {
+  const [delivery] = await Promise.all([data.deliveries.get(deliveryId(id)), removeItems(data, id)])
+  if (delivery !== undefined) await data.deliveries.delete(delivery.id)
+}
+
+async function removeItems({ inbox }: SiteData, entry_id: string): Promise<void> {
+  await inbox.byEntry.deleteWhere({ entry_id })
+}
