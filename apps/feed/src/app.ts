@@ -1,20 +1,28 @@
 import type { Act, Console } from '@looseleaf/console'
+import compress from '@fastify/compress'
 import cookie from '@fastify/cookie'
-import formbody from '@fastify/formbody'
-import multipart from '@fastify/multipart'
+import etag from '@fastify/etag'
+import helmet, { type FastifyHelmetOptions } from '@fastify/helmet'
 import fastifyStatic from '@fastify/static'
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import fastify, { type FastifyInstance } from 'fastify'
 import { fileURLToPath } from 'node:url'
-import { renderToString } from 'preact-render-to-string'
 import type { Site } from './domain/site/site.ts'
+import { addresses, decodable } from './http/addresses.ts'
+import { forms } from './http/forms.ts'
+import { hosts } from './http/hosts.ts'
+import { methods } from './http/methods.ts'
+import { rateLimits } from './http/rate-limits.ts'
+import { siteRequests } from './http/site.ts'
+import { viewers } from './http/viewer.ts'
+import { xrays } from './http/xrays.ts'
+import { routes } from './pages/index.ts'
+import { problems } from './pages/problems.tsx'
+import { rendering } from './pages/rendering.ts'
 import type { Stage } from './stage/stage.ts'
-import { registerRoutes } from './pages/index.ts'
-import { UnknownHostPage } from './ui/unknown-host-page.tsx'
-import { knownHosts } from './http/known-hosts.ts'
-import { registerPages, WINDOW } from './http/pages.ts'
-import { securityHeaders } from './http/security-headers.ts'
 
 const PUBLIC_FOLDER = fileURLToPath(new URL('../public/', import.meta.url))
+/** Path of the window into the store. */
+const WINDOW = '/store'
 
 export interface AppOptions {
   readonly site: Site
@@ -30,42 +38,38 @@ export interface AppOptions {
   readonly onError?: (error: unknown) => void
   /** Called after each act in the window into the store. Default: writes to the standard output. */
   readonly onAct?: (act: Act) => void
+  /** If false, forms have no rate limits, for tests. Default: true. */
+  readonly isLimited?: boolean
   /** Returns the current time. Default: that of the machine. */
   readonly now?: () => Date
 }
 
 /** Creates the site as a fastify application, ready for `listen` or `inject`. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const hosts = knownHosts({ host: options.host ?? '127.0.0.1', origin: options.origin })
+  const { site, secret, host = '127.0.0.1', origin } = options
+  const { now = () => new Date(), onError = console.error, isLimited = true } = options
   const app = fastify({
     bodyLimit: 64 * 1024,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
-    // Hooks do not run for an address that cannot be decoded.
-    frameworkErrors: (error, request, reply) => {
-      void reply.headers(securityHeaders)
-      void (hosts.isKnown(request) ? pages.fail(error, request, reply) : sendUnknownHost(request, reply))
-    },
-  })
-  // This hook is the first, so that no page answers under an unknown name.
-  app.addHook('onRequest', async (request, reply) => {
-    if (!hosts.isKnown(request)) return sendUnknownHost(request, reply)
+    routerOptions: { maxParamLength: 200 },
+    rewriteUrl: decodable,
   })
   const window = openWindow(options)
-  if (window !== undefined) {
-    app.addHook('onRequest', (request, reply, done) => {
-      if (!window.handle(request.raw, reply.raw)) return done()
-      // The window sets its own headers, checks its own form tokens and reads request bodies itself.
-      reply.hijack()
-    })
-    app.addHook('preClose', async () => window.close())
-  }
-  app.addHook('onSend', async (_request, reply) => {
-    void reply.headers(securityHeaders)
-  })
-  await app.register(cookie, { secret: options.secret })
-  await app.register(formbody)
-  // A file that is too large is read up to the limit, so that it can be refused by name while other files of the form are imported.
-  await app.register(multipart, { throwFileSizeLimit: false })
+  // The order of the hooks: headers, cookies, and then the name of the site, so that no page answers under an unknown name.
+  await app.register(helmet, HEADERS)
+  await app.register(cookie, { secret })
+  await app.register(problems, { onError })
+  await app.register(hosts, { host, origin })
+  if (window !== undefined) serveWindow(app, window)
+  await app.register(siteRequests, { site, now })
+  await app.register(addresses)
+  await app.register(viewers)
+  await app.register(xrays, { keep: window?.keep })
+  await app.register(forms, { secret })
+  await app.register(rateLimits, { isLimited })
+  await app.register(etag, { weak: true })
+  await app.register(compress, { customTypes: COMPRESSED, globalDecompression: false })
+  await app.register(methods)
+  await app.register(rendering, { window: window && WINDOW })
   await app.register(fastifyStatic, {
     root: PUBLIC_FOLDER,
     prefix: '/assets/',
@@ -74,19 +78,41 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     immutable: true,
     maxAge: '365d',
   })
-  const pages = registerPages(app, { ...options, hosts, window })
-  registerRoutes(app, { site: options.site, pages })
+  await app.register(routes)
+  app.refuseOtherMethods()
   return app
+}
 
-  function sendUnknownHost(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const host = (request.headers.host ?? 'no name').slice(0, 200)
-    const page = UnknownHostPage({ host, home: hosts.originOf(request) })
-    return reply
-      .code(421)
-      .header('cache-control', 'no-store')
-      .type('text/html; charset=utf-8')
-      .send(`<!doctype html>${renderToString(page)}`)
-  }
+/** Pages need no scripts, so the policy forbids them; styles and pictures come from the site alone. */
+const HEADERS: FastifyHelmetOptions = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'none'"],
+      styleSrc: ["'self'"],
+      imgSrc: ["'self'"],
+      formAction: ["'self'"],
+      baseUri: ["'none'"],
+      frameAncestors: ["'none'"],
+    },
+  },
+  frameguard: { action: 'deny' },
+  // Browsers send no referrer and no origin with forms otherwise.
+  referrerPolicy: { policy: 'same-origin' },
+  // A proxy with https sets it for its own name.
+  strictTransportSecurity: false,
+}
+
+/** Pages, style sheets, pictures and feeds. Streams of events are sent as they are. */
+const COMPRESSED = /^(?:text\/(?:html|css)|image\/svg\+xml|application\/atom\+xml)\b/
+
+function serveWindow(app: FastifyInstance, window: Console): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!window.handle(request.raw, reply.raw)) return done()
+    // The window sets its own headers, checks its own form tokens and reads request bodies itself.
+    reply.hijack()
+  })
+  app.addHook('preClose', async () => window.close())
 }
 
 /** Opens the window into the store if the site serves one machine only: its visitors, who may act there, are then its owner. */

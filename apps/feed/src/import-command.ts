@@ -42,7 +42,7 @@ export async function runImport(
 }
 
 async function personIdOf(site: Site, name: string): Promise<string> {
-  const person = await personByName(site.reader(), name)
+  const person = await personByName(site.data, name)
   if (person === undefined) throw new BadSetting(`There is no person named “${name.slice(0, 40)}”.`)
   return person.id
 }

@@ -21,7 +21,6 @@ export async function indexComesAndGoes(shards: DriverFactory): Promise<readonly
   let posts = 0
   const posting = (async () => {
     while (!isStopped) {
-      // A new session for each post, because one session may not post this often.
       const tomas = createVisitor(app)
       await tomas.signIn('tomas')
       const other = await post(tomas, `Meanwhile ${posts++}`)

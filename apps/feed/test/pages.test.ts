@@ -208,7 +208,7 @@ test('an empty site says so on every page', async () => {
 
 test('a page links to a feed only if there is one with the same entries', async () => {
   const visitor = createVisitor(site.app)
-  const noor = await personByName(site.site.reader(), 'noor')
+  const noor = await personByName(site.site.data, 'noor')
   for (let i = 0; i < 20; i++)
     await postEntry(site.site.data, { person_id: noor?.id ?? '', title: `Note ${i}`, link: undefined })
   for (const path of ['/', '/people/noor']) {

@@ -11,6 +11,12 @@ import { describeStartError } from '../src/start-error.ts'
 const folder = mkdtempSync(join(tmpdir(), 'looseleaf-serve-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
+const cookiesOf = ({ headers }: Response): string =>
+  headers
+    .getSetCookie()
+    .map((set) => set.split(';', 1)[0])
+    .join('; ')
+
 function occupyPort(): Promise<{ server: Server; port: number }> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
@@ -25,7 +31,7 @@ test('the first start fills the store, and the second keeps its entities and ses
   const first = await serve(settings)
   expect(first.seeded).toBeGreaterThan(1000)
   const page = await fetch(`${first.url}/sign-in`)
-  const cookie = (page.headers.get('set-cookie') as string).split(';')[0] as string
+  const cookie = cookiesOf(page)
   const token = /name="token" value="([^"]+)"/.exec(await page.text())?.[1] as string
   const body = new URLSearchParams({ token, name: 'mira' })
   const reply = await fetch(`${first.url}/sign-in`, {
@@ -34,7 +40,7 @@ test('the first start fills the store, and the second keeps its entities and ses
     headers: { cookie },
     redirect: 'manual',
   })
-  const session = (reply.headers.get('set-cookie') as string).split(';')[0] as string
+  const session = cookiesOf(reply)
   await first.stop()
 
   const second = await serve({ ...readSettings(['--data', folder], {}), port: 0 })

@@ -23,6 +23,8 @@ export interface TestSiteOptions {
   readonly offered?: boolean
   readonly origin?: string
   readonly now?: () => Date
+  /** Default: false. */
+  readonly isLimited?: boolean
 }
 
 /** Opens a whole site. Default of `shards`: two in memory. */
@@ -34,8 +36,8 @@ export async function openTestSite(options: TestSiteOptions = {}): Promise<TestS
   const errors: unknown[] = []
   const onError = (error: unknown): void => void errors.push(error)
   const secret = 'a secret of at least thirty-two bytes'
-  const { origin, now = () => new Date() } = options
-  const app = await createApp({ site, stage, secret, origin, now, onError, onAct: () => {} })
+  const { origin, now = () => new Date(), isLimited = false } = options
+  const app = await createApp({ site, stage, secret, origin, now, isLimited, onError, onAct: () => {} })
   return {
     app,
     site,
@@ -57,7 +59,7 @@ let visitors = 0
 /** Returns another address for each visitor, so that visitors do not share a rate limit. */
 const nextAddress = (): string => `192.0.2.${++visitors % 256}`
 
-/** A browser without scripts: keeps its cookie, and sends forms with the token of their page. */
+/** A browser without scripts: keeps its cookies, and sends forms with the token of their page. */
 export interface Visitor {
   get(path: string): Promise<LightMyRequestResponse>
   /** Sends a form with the token of the last page, unless `fields` has one. */
@@ -71,24 +73,26 @@ export interface Visitor {
 }
 
 export function createVisitor(app: FastifyInstance, remoteAddress: string = nextAddress()): Visitor {
-  let cookie = ''
+  const cookies = new Map<string, string>()
   let token = ''
+  const cookie = (): string => Array.from(cookies, (pair) => pair.join('=')).join('; ')
 
   function remember(reply: LightMyRequestResponse): LightMyRequestResponse {
-    const set = reply.headers['set-cookie']
-    const first = Array.isArray(set) ? set[0] : set
-    if (first !== undefined) cookie = first.split(';')[0] as string
+    for (const { name, value } of reply.cookies) {
+      if (value === '') cookies.delete(name)
+      else cookies.set(name, encodeURIComponent(value))
+    }
     token = /name="token" value="([^"]+)"/.exec(reply.body)?.[1] ?? token
     return reply
   }
 
   const visitor: Visitor = {
-    cookie: () => cookie,
+    cookie,
     token: () => token,
-    get: async (url) => remember(await app.inject({ url, headers: { cookie }, remoteAddress })),
+    get: async (url) => remember(await app.inject({ url, headers: { cookie: cookie() }, remoteAddress })),
     async post(url, fields = {}) {
       const payload = new URLSearchParams({ token, ...fields }).toString()
-      const headers = { cookie, 'content-type': 'application/x-www-form-urlencoded' }
+      const headers = { cookie: cookie(), 'content-type': 'application/x-www-form-urlencoded' }
       return remember(await app.inject({ method: 'POST', url, headers, payload, remoteAddress }))
     },
     async upload(url, files) {
@@ -98,7 +102,7 @@ export function createVisitor(app: FastifyInstance, remoteAddress: string = next
       const { headers, body } = new Request('http://here.invalid', { method: 'POST', body: form })
       const payload = Buffer.from(await new Response(body).arrayBuffer())
       const type = headers.get('content-type') as string
-      const sent = { cookie, 'content-type': type }
+      const sent = { cookie: cookie(), 'content-type': type }
       const reply = remember(await app.inject({ method: 'POST', url, headers: sent, payload, remoteAddress }))
       return reply.statusCode === 303 ? visitor.get(reply.headers.location as string) : reply
     },

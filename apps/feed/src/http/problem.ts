@@ -16,6 +16,19 @@ export class Problem extends Error {
   }
 }
 
+/** Thrown for a request under a name that is not the site's. Its page uses nothing of the site. */
+export class UnknownHost extends Problem {
+  readonly host: string
+  /** The site's own origin. */
+  readonly home: string
+
+  constructor(host: string | undefined, home: string) {
+    super(421, 'Unknown name', 'The site is not known by that name.')
+    this.host = (host ?? 'no name').slice(0, 200)
+    this.home = home
+  }
+}
+
 export function notFound(thing: string): Problem {
   return new Problem(
     404,
@@ -66,6 +79,7 @@ export function problemOf(error: unknown, isRead = false): Problem {
       SOON,
     )
   }
+  if (codeOf(error).startsWith('FST_CSRF_')) return forgedForm()
   const status = statusOf(error)
   if (status === 413)
     return new Problem(413, 'That is too much at once', 'The form is larger than this page accepts.')
@@ -75,6 +89,10 @@ export function problemOf(error: unknown, isRead = false): Problem {
     return new Problem(status, 'Invalid request', 'The request could not be read. Nothing has been changed.')
   }
   return new Problem(500, 'Something went wrong', 'This is an error of the site. The log has the details.')
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
 function statusOf(error: unknown): number | undefined {

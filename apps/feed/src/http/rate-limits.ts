@@ -1,62 +1,52 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import rateLimit, { normalizeIP, type RateLimitOptions } from '@fastify/rate-limit'
+import type { FastifyRequest } from 'fastify'
 import { Problem } from './problem.ts'
-import { createRateLimiter, type Quota, type Rate } from './rate-limiter.ts'
-import { readSession } from './session.ts'
+import { sessionKey } from './session.ts'
+import { shared } from './shared.ts'
 
-/** Actions of forms that have a rate limit. */
-export type FormAction = 'post' | 'comment' | 'like' | 'delete' | 'import' | 'sign-in'
+const perMinute = (max: number): RateLimitOptions => ({ max, timeWindow: 60_000 })
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Action of this route's form; `uncounted` for a form without a rate limit. */
-    action?: FormAction | 'uncounted'
-  }
+/** Limits of forms. Each route counts for itself. */
+export const limits = {
+  post: perMinute(10),
+  comment: perMinute(20),
+  like: perMinute(60),
+  delete: perMinute(30),
+  import: perMinute(5),
+  signIn: perMinute(10),
+} as const
+
+export interface RateLimitsOptions {
+  /** If false, no form is refused. */
+  readonly isLimited: boolean
 }
 
-const SECOND = 1000
-
-/** Rates per session. */
-const RATES: Readonly<Record<FormAction, Rate>> = {
-  post: { atOnce: 10, pauseMs: 6 * SECOND },
-  comment: { atOnce: 20, pauseMs: 3 * SECOND },
-  like: { atOnce: 60, pauseMs: SECOND },
-  delete: { atOnce: 30, pauseMs: 2 * SECOND },
-  import: { atOnce: 5, pauseMs: 20 * SECOND },
-  'sign-in': { atOnce: 10, pauseMs: 6 * SECOND },
-}
-
-/** An address may have several people behind it, so its rates are this many times those of a session. */
-const SESSIONS_PER_ADDRESS = 4
-
-/**
- * Refuses forms beyond the rates of their session or their address, before their body is read. Every POST route has to declare its
- * action; otherwise registering it throws.
- */
-export function registerRateLimits(app: FastifyInstance, now: () => Date): void {
-  const limiter = createRateLimiter(() => now().getTime())
-  app.addHook('onRoute', ({ method, url, config }) => {
-    if ([method].flat().includes('POST') && config?.action === undefined)
-      throw new TypeError(`The route POST ${url} does not declare the action of its form.`)
+/** Refuses forms beyond the limit of their route, before their body is read. Counts are in the memory of this process. */
+export const rateLimits = shared<RateLimitsOptions>(async (app, { isLimited }) => {
+  await app.register(rateLimit, {
+    global: false,
+    cache: 20_000,
+    allowList: () => !isLimited,
+    keyGenerator: keyOf,
+    addHeaders: NO_HEADERS,
+    addHeadersOnExceeding: NO_HEADERS,
+    errorResponseBuilder: (_request, { ttl }) => tooFast(Math.ceil(ttl / 1000)),
   })
-  app.addHook('onRequest', async (request) => {
-    const { action } = request.routeOptions.config
-    if (action === undefined || action === 'uncounted') return
-    const waitMs = limiter.take(quotasOf(request, action))
-    if (waitMs > 0) throw tooFast(waitMs)
-  })
+})
+
+/** The page says when to try again; other requests need no numbers. */
+const NO_HEADERS = {
+  'x-ratelimit-limit': false,
+  'x-ratelimit-remaining': false,
+  'x-ratelimit-reset': false,
 }
 
-function quotasOf(request: FastifyRequest, action: FormAction): Quota[] {
-  const { atOnce, pauseMs } = RATES[action]
-  const ofAddress = { atOnce: atOnce * SESSIONS_PER_ADDRESS, pauseMs: pauseMs / SESSIONS_PER_ADDRESS }
-  const quotas: Quota[] = [{ key: `${action} from ${request.ip}`, rate: ofAddress }]
-  const session = readSession(request)
-  if (session !== undefined) quotas.push({ key: `${action} by ${session.nonce}`, rate: RATES[action] })
-  return quotas
+/** Counts for the account of the sender; strangers share the count of their address. */
+function keyOf(request: FastifyRequest): string {
+  return sessionKey(request)?.personId ?? normalizeIP(request.ip)
 }
 
-function tooFast(waitMs: number): Problem {
-  const seconds = Math.ceil(waitMs / SECOND)
+function tooFast(seconds: number): Problem {
   return new Problem(
     429,
     'A little slower, please',

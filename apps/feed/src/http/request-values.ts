@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isId } from 'looseleaf'
-import type { Person } from '../kinds/person.ts'
 import { notFound, Problem } from './problem.ts'
 
 /** Reads the cursor in a page's address; undefined if there is none. Throws `Problem` for an invalid one. */
@@ -34,11 +33,4 @@ export function nameOf(request: FastifyRequest): string {
 /** Redirects a visitor to the sign-in page, which redirects to `back` afterwards. */
 export function toSignIn(reply: FastifyReply, back: string): FastifyReply {
   return reply.redirect(`/sign-in?back=${encodeURIComponent(back)}`, 303)
-}
-
-/** Returns the signed-in person who sent a form. Throws `Problem` with status 401 if there is none. */
-export function signedIn(viewer: Person | undefined): Person {
-  if (viewer === undefined)
-    throw new Problem(401, 'You are not signed in', 'Sign in first, and send the form again.')
-  return viewer
 }

@@ -1,63 +1,40 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isId } from 'looseleaf'
-import { SESSION_MS } from '../domain/accounts/sessions.ts'
+import { beginSession, endSession, SESSION_MS, type SessionKey } from '../domain/accounts/sessions.ts'
 
 const COOKIE = 'looseleaf_session'
 
-/** Content of the signed cookie: a random nonce, from which form tokens are derived, and the id of the signed-in person. */
-export interface Session {
-  readonly nonce: string
-  readonly personId: string | undefined
-}
-
-/** Returns the session of a request; undefined without a cookie, or if its signature is invalid. */
-export function readSession(request: FastifyRequest): Session | undefined {
-  // The cookie plugin has not run for a request whose address cannot be decoded.
-  const cookies: FastifyRequest['cookies'] | undefined = request.cookies
-  const cookie = cookies?.[COOKIE]
+/** Returns the session of a signed-in person, by the signed cookie of the request; undefined without one. It may have ended. */
+export function sessionKey(request: FastifyRequest): SessionKey | undefined {
+  const cookie = request.cookies[COOKIE]
   if (cookie === undefined) return undefined
   const { valid, value } = request.unsignCookie(cookie)
-  if (!valid) return undefined
-  const [nonce, personId] = value.split('.')
-  if (nonce === undefined || nonce.length < 20) return undefined
-  return { nonce, personId: isId(personId) ? personId : undefined }
+  const [nonce, personId] = valid ? value.split('.') : []
+  return nonce === undefined || nonce.length < 20 || !isId(personId) ? undefined : { nonce, personId }
 }
 
-/** Sets a cookie with a new nonce, so that tokens of an earlier session become invalid. */
-export function writeSession<PersonId extends string | undefined>(
-  reply: FastifyReply,
-  personId: PersonId,
-  secure: boolean,
-): { nonce: string; personId: PersonId } {
-  const nonce = randomBytes(18).toString('base64url')
-  void reply.setCookie(COOKIE, `${nonce}.${personId ?? ''}`, {
+/** Signs a person in, and ends the previous session. */
+export async function signIn(request: FastifyRequest, reply: FastifyReply, personId: string): Promise<void> {
+  await endSessionOf(request)
+  const session = { nonce: randomBytes(18).toString('base64url'), personId }
+  void reply.setCookie(COOKIE, `${session.nonce}.${personId}`, {
     path: '/',
     httpOnly: true,
     sameSite: 'lax',
     signed: true,
-    secure,
+    secure: request.siteOrigin.startsWith('https:'),
     maxAge: SESSION_MS / 1000,
   })
-  return { nonce, personId }
+  await beginSession(request.site.data, session, request.now)
 }
 
-export function forgetSession(reply: FastifyReply): void {
+export async function signOut(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  await endSessionOf(request)
   void reply.clearCookie(COOKIE, { path: '/', httpOnly: true, sameSite: 'lax' })
 }
 
-/** Derives the token that proves that this site made a form for this session. */
-export function formToken(secret: string, session: Session): string {
-  return createHmac('sha256', secret).update(`form ${session.nonce}`).digest('base64url')
-}
-
-export function isFormToken(
-  secret: string,
-  session: Session | undefined,
-  token: string | undefined,
-): boolean {
-  if (session === undefined || token === undefined) return false
-  const expected = Buffer.from(formToken(secret, session))
-  const given = Buffer.from(token)
-  return expected.length === given.length && timingSafeEqual(expected, given)
+async function endSessionOf(request: FastifyRequest): Promise<void> {
+  const session = sessionKey(request)
+  if (session !== undefined) await endSession(request.site.data, session)
 }

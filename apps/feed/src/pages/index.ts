@@ -1,30 +1,34 @@
 import type { FastifyInstance } from 'fastify'
-import type { Site } from '../domain/site/site.ts'
-import type { Pages } from '../http/pages.ts'
-import { registerCommentRoutes } from './comments/route.tsx'
-import { registerEntryRoutes } from './entries/route.tsx'
-import { registerFeedRoutes } from './feeds/route.ts'
-import { registerHomeRoutes } from './home/route.tsx'
-import { registerImportRoutes } from './imports/route.tsx'
-import { registerLikeRoutes } from './likes/route.ts'
-import { registerPeopleRoutes } from './people/route.tsx'
-import { registerSignInRoutes } from './sign-in/route.tsx'
-import { registerSourceRoutes } from './sources/route.tsx'
+import { checkForms } from '../http/forms.ts'
+import { readViewer } from '../http/viewer.ts'
+import { commentRoutes } from './comments/route.tsx'
+import { entryRoutes } from './entries/route.tsx'
+import { feedRoutes } from './feeds/route.ts'
+import { homeRoutes } from './home/route.tsx'
+import { importRoutes } from './imports/route.tsx'
+import { likeRoutes } from './likes/route.ts'
+import { peopleRoutes } from './people/route.tsx'
+import { signInRoutes } from './sign-in/route.tsx'
+import { sourceRoutes } from './sources/route.tsx'
 
-/** Objects that all routes use. */
-export interface RouteContext {
-  readonly site: Site
-  readonly pages: Pages
-}
+/** The pages of people who may be signed in, and their forms. */
+const pageRoutes = [
+  homeRoutes,
+  peopleRoutes,
+  sourceRoutes,
+  entryRoutes,
+  commentRoutes,
+  likeRoutes,
+  importRoutes,
+  signInRoutes,
+]
 
-export function registerRoutes(app: FastifyInstance, context: RouteContext): void {
-  registerHomeRoutes(app, context)
-  registerFeedRoutes(app, context)
-  registerPeopleRoutes(app, context)
-  registerSourceRoutes(app, context)
-  registerEntryRoutes(app, context)
-  registerCommentRoutes(app, context)
-  registerLikeRoutes(app, context)
-  registerImportRoutes(app, context)
-  registerSignInRoutes(app, context)
+/** Registers all routes. */
+export async function routes(app: FastifyInstance): Promise<void> {
+  await app.register(feedRoutes)
+  await app.register(async (pages) => {
+    checkForms(pages)
+    pages.addHook('preHandler', readViewer)
+    for (const each of pageRoutes) await pages.register(each)
+  })
 }

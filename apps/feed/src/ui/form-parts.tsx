@@ -13,7 +13,7 @@ export const EMPTY_FORM: FormState = { values: {}, errors: {} }
 export function Token({ ctx, back }: { readonly ctx: PageContext; readonly back?: string }): JSX.Element {
   return (
     <>
-      <input type="hidden" name="token" value={ctx.token} />
+      <input type="hidden" name="token" value={ctx.token()} />
       {back === undefined ? null : <input type="hidden" name="back" value={back} />}
     </>
   )

@@ -67,7 +67,7 @@ export function Layout({ ctx, title, section, feed, entryId, children }: LayoutP
             {children}
           </main>
           <footer class="foot">
-            <CostLine cost={ctx.cost} xray={ctx.xray} formXray={ctx.formXray} />
+            <CostLine trace={ctx.trace} xray={ctx.xray} formXray={ctx.formXray} />
             {ctx.window === undefined ? null : (
               <p class="cost">
                 {entryId === undefined ? null : (

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { LikeBy } from '../domain/entries/cards.ts'
 import type { Person } from '../kinds/person.ts'
-import type { Excerpt } from '../domain/site/reader.ts'
+import type { Excerpt } from '../domain/site/lists.ts'
 
 export interface LikesLineProps {
   readonly likes: Excerpt<LikeBy>

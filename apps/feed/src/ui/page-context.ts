@@ -1,5 +1,5 @@
 import type { Person } from '../kinds/person.ts'
-import type { PageCost } from '../domain/site/page-cost.ts'
+import type { Trace } from 'looseleaf'
 
 /** Facts about the request, for all views of its page. */
 export interface PageContext {
@@ -7,14 +7,15 @@ export interface PageContext {
   readonly viewer: Person | undefined
   /** True if a person is signed in and could not be read, because a shard does not answer. */
   readonly unknownViewer: boolean
-  /** Token for every form of the page. A form without it is refused. */
-  readonly token: string
+  /** Returns the token for every form of the page. A form without it is refused. */
+  token(): string
   /** Address to redirect back to after a form. It can always be loaded by GET. */
   readonly path: string
   /** Returns an id for the entity that a form will insert, so that sending the form twice inserts it once. */
   newId(near?: string): string
   readonly now: Date
-  readonly cost: PageCost
+  /** Calls to the store so far; undefined if the request was refused before any. */
+  readonly trace: Trace | undefined
   /** Returns the address of this page's X-ray; undefined if the site has no window. */
   xray(): string | undefined
   /** Address of the X-ray of the form that redirected to this page; undefined if there was none, or the site has no window. */

@@ -1,20 +1,20 @@
 import type { Person } from '../../kinds/person.ts'
-import type { List, Reader } from '../site/reader.ts'
+import type { SiteData } from '../../kinds/site-data.ts'
+import type { List } from '../site/lists.ts'
 
-export async function personByName(reader: Reader, name: string): Promise<Person | undefined> {
-  const { items } = await reader.page(reader.data.people.byName, { name: name.toLowerCase() }, { limit: 1 })
-  return items[0]
+export function personByName({ people }: SiteData, name: string): Promise<Person | undefined> {
+  return people.byName.first({ name: name.toLowerCase() })
 }
 
 /** Compares letters without case and accents. */
 const letters = new Intl.Collator('en', { sensitivity: 'base' })
 
 /** Returns all people with this full name, compared without case and accents. Reads the whole list of people. */
-export async function peopleInFull(reader: Reader, fullName: string): Promise<readonly Person[]> {
+export async function peopleInFull(data: SiteData, fullName: string): Promise<readonly Person[]> {
   const found: Person[] = []
   let cursor: string | undefined
   do {
-    const page = await listPeople(reader, cursor)
+    const page = await listPeople(data, cursor)
     found.push(...page.items.filter(({ full_name }) => letters.compare(full_name, fullName) === 0))
     cursor = page.cursor
   } while (cursor !== undefined)
@@ -22,6 +22,6 @@ export async function peopleInFull(reader: Reader, fullName: string): Promise<re
 }
 
 /** Returns all people, oldest member first. */
-export function listPeople(reader: Reader, cursor?: string): Promise<List<Person>> {
-  return reader.page(reader.data.people.byTime, {}, { order: 'asc', limit: 60, cursor, scatter: true })
+export function listPeople({ people }: SiteData, cursor?: string): Promise<List<Person>> {
+  return people.byTime.page({}, { limit: 60, cursor, scatter: true })
 }

@@ -2,7 +2,6 @@ import { deriveId } from 'looseleaf'
 import type { Notice } from '../../kinds/session.ts'
 import type { Person } from '../../kinds/person.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
-import type { Reader } from '../site/reader.ts'
 
 /** Lifetime of a session in milliseconds. */
 export const SESSION_MS: number = 30 * 24 * 60 * 60 * 1000
@@ -27,14 +26,11 @@ export async function endSession({ sessions }: SiteData, session: SessionKey): P
 
 /** Returns the person of a session; undefined if it has ended. Takes one statement, because both entities are on one shard. */
 export async function personOfSession(
-  reader: Reader,
+  { sessions, people }: SiteData,
   key: SessionKey,
   now: Date,
 ): Promise<Person | undefined> {
-  const [session, person] = await Promise.all([
-    reader.get(reader.data.sessions, idOfSession(key)),
-    reader.get(reader.data.people, key.personId),
-  ])
+  const [session, person] = await Promise.all([sessions.get(idOfSession(key)), people.get(key.personId)])
   return session !== undefined && session.signed_in > oldest(now) ? person : undefined
 }
 
@@ -43,8 +39,8 @@ export async function keepNotice({ sessions }: SiteData, session: SessionKey, no
   await sessions.update(idOfSession(session), { notice })
 }
 
-export async function noticeOf(reader: Reader, session: SessionKey): Promise<Notice | undefined> {
-  return (await reader.get(reader.data.sessions, idOfSession(session)))?.notice
+export async function noticeOf({ sessions }: SiteData, session: SessionKey): Promise<Notice | undefined> {
+  return (await sessions.get(idOfSession(session)))?.notice
 }
 
 /** Derives the id, on the shard of the person. The stored id does not reveal the nonce. */

@@ -2,7 +2,8 @@ import type { Comment } from '../../kinds/comment.ts'
 import type { Entry } from '../../kinds/entry.ts'
 import type { Person } from '../../kinds/person.ts'
 import type { Source } from '../../kinds/source.ts'
-import type { Reader, Excerpt } from '../site/reader.ts'
+import type { SiteData } from '../../kinds/site-data.ts'
+import { byId, type Excerpt } from '../site/lists.ts'
 import { lastComments, lastLikes, likedAmong, type Liker } from './responses.ts'
 
 /** An entry with its person and its source. */
@@ -33,17 +34,14 @@ interface By {
 
 /** Reads the cards of a page: first the comments and likes of all entries, then all people and sources. */
 export async function cardsOf(
-  reader: Reader,
+  data: SiteData,
   entries: readonly Entry[],
   viewer: string | undefined,
 ): Promise<readonly Card[]> {
   const ids = entries.map((entry) => entry.id)
-  const [comments, likes] = await Promise.all([lastComments(reader, ids), lastLikes(reader, ids)])
+  const [comments, likes] = await Promise.all([lastComments(data, ids), lastLikes(data, ids)])
   const answers = [...comments, ...likes].flatMap<Liker>(({ items }) => items)
-  const [names, liked] = await Promise.all([
-    namesOn(reader, entries, answers),
-    likedAmong(reader, viewer, ids),
-  ])
+  const [names, liked] = await Promise.all([namesOn(data, entries, answers), likedAmong(data, viewer, ids)])
   return entries.map((entry, i) => ({
     ...names.published(entry),
     comments: names.by(comments[i]),
@@ -62,17 +60,17 @@ export interface Names {
 
 /** Reads all people and sources of a page together. */
 export async function namesOn(
-  reader: Reader,
+  data: SiteData,
   entries: readonly Entry[],
   answers: readonly { readonly person_id: string }[],
 ): Promise<Names> {
   const [people, sources] = await Promise.all([
-    reader.getMany(
-      reader.data.people,
+    byId(
+      data.people,
       [...entries, ...answers].map((item) => item.person_id),
     ),
-    reader.getMany(
-      reader.data.sources,
+    byId(
+      data.sources,
       entries.map((entry) => entry.source_id),
     ),
   ])

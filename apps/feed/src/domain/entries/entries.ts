@@ -3,7 +3,7 @@ import type { Entry } from '../../kinds/entry.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { freshEntry } from './fresh-entry.ts'
 import { insertOnce, type PostOptions } from './insert-once.ts'
-import type { List, Reader } from '../site/reader.ts'
+import type { List } from '../site/lists.ts'
 
 const ENTRIES_PER_PAGE = 20
 /** An entry that was published before this time (in milliseconds since 1970) has no known date. */
@@ -11,26 +11,32 @@ export const UNDATED_BEFORE: number = 365 * 24 * 60 * 60 * 1_000
 /** Largest number of other entries with the same link below an entry. */
 const MAX_SHARES = 12
 
-export function newestEntries(reader: Reader, cursor?: string): Promise<List<Entry>> {
-  return reader.page(reader.data.entries.byTime, {}, { limit: ENTRIES_PER_PAGE, cursor, scatter: true })
+export function newestEntries({ entries }: SiteData, cursor?: string): Promise<List<Entry>> {
+  return entries.byTime.page({}, { order: 'desc', limit: ENTRIES_PER_PAGE, cursor, scatter: true })
 }
 
-export function entriesOfPerson(reader: Reader, personId: string, cursor?: string): Promise<List<Entry>> {
-  const where = { person_id: personId }
-  return reader.page(reader.data.entries.byPerson, where, { limit: ENTRIES_PER_PAGE, cursor })
+export function entriesOfPerson(
+  { entries }: SiteData,
+  personId: string,
+  cursor?: string,
+): Promise<List<Entry>> {
+  return entries.byPerson.page({ person_id: personId }, { order: 'desc', limit: ENTRIES_PER_PAGE, cursor })
 }
 
-export function entriesOfSource(reader: Reader, sourceId: string, cursor?: string): Promise<List<Entry>> {
-  const where = { source_id: sourceId }
-  return reader.page(reader.data.entries.bySource, where, { limit: ENTRIES_PER_PAGE, cursor })
+export function entriesOfSource(
+  { entries }: SiteData,
+  sourceId: string,
+  cursor?: string,
+): Promise<List<Entry>> {
+  return entries.bySource.page({ source_id: sourceId }, { order: 'desc', limit: ENTRIES_PER_PAGE, cursor })
 }
 
 /** Returns other entries with the same link, newest first. Returns none while the site lacks the index. */
-export async function alsoShared(reader: Reader, { id, link_key }: Entry): Promise<readonly Entry[]> {
-  const { byLink } = reader.data.entries
+export async function alsoShared({ entries }: SiteData, { id, link_key }: Entry): Promise<readonly Entry[]> {
+  const { byLink } = entries
   if (link_key === undefined || !byLink.isReady()) return []
   try {
-    const { items } = await reader.page(byLink, { link_key }, { limit: MAX_SHARES + 1 })
+    const { items } = await byLink.page({ link_key }, { order: 'desc', limit: MAX_SHARES + 1 })
     return items.filter((other) => other.id !== id).slice(0, MAX_SHARES)
   } catch (error) {
     // The index was dropped after `isReady`.

@@ -4,7 +4,7 @@ import type { Like } from '../../kinds/like.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { likeId } from '../../kinds/ids.ts'
 import { insertOnce, type PostOptions } from './insert-once.ts'
-import type { List, Reader, Excerpt } from '../site/reader.ts'
+import { byId, newestOfEach, newestRowsOfEach, type Excerpt, type List } from '../site/lists.ts'
 
 export const COMMENTS_PER_PAGE = 100
 const LIKES_PER_PAGE = 20
@@ -17,28 +17,27 @@ const LIKES_READ = 40
 export type Liker = Pick<Like, 'person_id'>
 
 /** Returns a page of the comments on an entry, oldest first. */
-export function commentsOn(reader: Reader, entryId: string, cursor?: string): Promise<List<Comment>> {
-  const where = { entry_id: entryId }
-  return reader.page(reader.data.comments.byEntry, where, { order: 'asc', limit: COMMENTS_PER_PAGE, cursor })
+export function commentsOn({ comments }: SiteData, entryId: string, cursor?: string): Promise<List<Comment>> {
+  return comments.byEntry.page({ entry_id: entryId }, { limit: COMMENTS_PER_PAGE, cursor })
 }
 
 /** Returns the cursor of the last page of an entry's comments; undefined if there is one page. */
-export async function lastPageOfComments(reader: Reader, entryId: string): Promise<string | undefined> {
+export async function lastPageOfComments(data: SiteData, entryId: string): Promise<string | undefined> {
   let last: string | undefined
-  for (let next = (await commentsOn(reader, entryId)).cursor; next !== undefined;) {
+  for (let next = (await commentsOn(data, entryId)).cursor; next !== undefined;) {
     last = next
-    next = (await commentsOn(reader, entryId, next)).cursor
+    next = (await commentsOn(data, entryId, next)).cursor
   }
   return last
 }
 
 /** Returns the last comments on each of these entries, oldest first. */
 export async function lastComments(
-  reader: Reader,
+  { comments }: SiteData,
   entryIds: readonly string[],
 ): Promise<readonly Excerpt<Comment>[]> {
   const wheres = entryIds.map((entry_id) => ({ entry_id }))
-  const found = await reader.newest(reader.data.comments.byEntry, wheres, COMMENTS_ON_CARD)
+  const found = await newestOfEach(comments.byEntry, wheres, COMMENTS_ON_CARD)
   return found.map(({ items, total }) => ({ items: items.toReversed(), total }))
 }
 
@@ -47,35 +46,35 @@ export async function lastComments(
  * that is being added or removed at this moment may be included.
  */
 export async function lastLikes(
-  reader: Reader,
+  { likes }: SiteData,
   entryIds: readonly string[],
 ): Promise<readonly Excerpt<Liker>[]> {
   const wheres = entryIds.map((entry_id) => ({ entry_id }))
-  const found = await reader.rows(reader.data.likes.byEntry, wheres, LIKES_READ)
+  const found = await newestRowsOfEach(likes.byEntry, wheres, LIKES_READ)
   return found.map(({ items, total }) => ({
     items: items.slice(0, LIKES_ON_CARD).map(({ person_id }) => ({ person_id })),
     total,
   }))
 }
 
-export function countComments(reader: Reader, entryId: string): Promise<number> {
-  return reader.count(reader.data.comments.byEntry, { entry_id: entryId })
+export function countComments({ comments }: SiteData, entryId: string): Promise<number> {
+  return comments.byEntry.count({ entry_id: entryId }, { exact: false })
 }
 
 /** Returns a person's likes, newest first. */
-export function likesOf(reader: Reader, personId: string, cursor?: string): Promise<List<Like>> {
-  return reader.page(reader.data.likes.byPerson, { person_id: personId }, { limit: LIKES_PER_PAGE, cursor })
+export function likesOf({ likes }: SiteData, personId: string, cursor?: string): Promise<List<Like>> {
+  return likes.byPerson.page({ person_id: personId }, { order: 'desc', limit: LIKES_PER_PAGE, cursor })
 }
 
 /** Returns the ids of those entries that a person likes. The ids of likes are derived, so this needs no index. */
 export async function likedAmong(
-  reader: Reader,
+  data: SiteData,
   personId: string | undefined,
   entryIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (personId === undefined) return new Set()
-  const likes = await reader.getMany(
-    reader.data.likes,
+  const likes = await byId(
+    data.likes,
     entryIds.map((id) => likeId(id, personId)),
   )
   return new Set(Array.from(likes.values(), (like) => like.entry_id))

@@ -3,6 +3,8 @@ import { counted } from '../../text/counted.ts'
 import { MAX_FILE_BYTES } from '../../feeds/parse/limits.ts'
 import { storeFeed, storeSubscriptions, type StoredFeed, type StoredSubscriptions } from './store-feed.ts'
 
+export { MAX_FILE_BYTES }
+
 export interface FileToImport {
   readonly name: string
   readonly bytes: Uint8Array

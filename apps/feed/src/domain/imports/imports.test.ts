@@ -29,11 +29,11 @@ async function importFeed(...titles: string[]): Promise<string> {
 }
 
 const imports = async (): Promise<[string, number, number][]> =>
-  (await importsOf(site.reader(), ann)).items.map(({ title, entries, sources }) => [title, entries, sources])
-const newest = async (): Promise<string> => (await importsOf(site.reader(), ann)).items[0]?.id ?? ''
+  (await importsOf(site.data, ann)).items.map(({ title, entries, sources }) => [title, entries, sources])
+const newest = async (): Promise<string> => (await importsOf(site.data, ann)).items[0]?.id ?? ''
 const titlesIn = async (sourceId: string): Promise<string[]> =>
-  (await entriesOfSource(site.reader(), sourceId)).items.map(({ title }) => title).toSorted()
-const sourceCount = async (): Promise<number> => (await listSources(site.reader())).items.length
+  (await entriesOfSource(site.data, sourceId)).items.map(({ title }) => title).toSorted()
+const sourceCount = async (): Promise<number> => (await listSources(site.data)).items.length
 
 test('an import counts the entities that it created, and is not stored if there are none', async () => {
   await importFeed('a', 'b')
@@ -55,7 +55,7 @@ test('undoing an import deletes all of its entities, which can be imported again
 
 test('undoing an import keeps entries with comments or likes of others, and the import itself', async () => {
   const source = await importFeed('commented', 'liked', 'own', 'none')
-  const entries = (await entriesOfSource(site.reader(), source)).items
+  const entries = (await entriesOfSource(site.data, source)).items
   const idOf = (title: string): string => entries.find((entry) => entry.title === title)?.id ?? ''
   for (let i = 0; i < 60; i++)
     await postComment(site.data, { entry_id: idOf('commented'), person_id: ann, text: `${i}` })
@@ -78,7 +78,7 @@ test('undoing an import hands a source with entries of another import to that im
   const source = await importFeed('a')
   const first = await newest()
   await importFeed('a', 'b')
-  const second = (await importsOf(site.reader(), ann)).items.find(({ id }) => id !== first)?.id ?? ''
+  const second = (await importsOf(site.data, ann)).items.find(({ id }) => id !== first)?.id ?? ''
   expect(await undoImport(site.data, first, ann)).toMatchObject({ entries: 1, sources: 0, keptEntries: 0 })
   expect([await titlesIn(source), await sourceCount()]).toEqual([['b'], 1])
   expect(await undoImport(site.data, first, ann)).toBeUndefined()

@@ -4,7 +4,7 @@ import type { Import } from '../../kinds/import.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import type { Source } from '../../kinds/source.ts'
 import { deleteEntry } from '../entries/entries.ts'
-import type { List, Reader } from '../site/reader.ts'
+import type { List } from '../site/lists.ts'
 
 /** Entries or sources that an undo deletes concurrently. */
 const CHUNK = 200
@@ -34,8 +34,8 @@ export function createImportRecord({ imports }: SiteData, about: NewImport, now:
 }
 
 /** Returns a person's imports that created something, newest first. */
-export function importsOf(reader: Reader, personId: string, cursor?: string): Promise<List<Import>> {
-  return reader.page(reader.data.imports.byPerson, { person_id: personId }, { limit: 10, cursor })
+export function importsOf({ imports }: SiteData, personId: string, cursor?: string): Promise<List<Import>> {
+  return imports.byPerson.page({ person_id: personId }, { order: 'desc', limit: 10, cursor })
 }
 
 /** Result of undoing an import. */

@@ -6,13 +6,10 @@ import {
   type Cleaner,
   type DriverFactory,
   type Observer,
-  type Trace,
 } from 'looseleaf'
 import { createFileParser, type FileParser } from '../../feeds/parse/file-parser.ts'
 import { Entry } from '../../kinds/entry.ts'
 import { dataOf, siteIndexes, type SiteData } from '../../kinds/site-data.ts'
-import { createReader, type Reader } from './reader.ts'
-import { sentFor } from './sent.ts'
 
 /** The site's store, with its cleaner and a parser for imported files. */
 export interface Site {
@@ -21,8 +18,6 @@ export interface Site {
   readonly parser: FileParser
   /** Stops and starts this process's cleaner; undefined if it has none. */
   readonly cleaner: CleanerControl | undefined
-  /** Creates a reader for one page, with its own cost. Statements are counted by the trace of the request. */
-  reader(trace?: Trace): Reader
   close(): Promise<void>
 }
 
@@ -65,13 +60,11 @@ export async function openSite(options: SiteOptions): Promise<Site> {
     const hasCleaner = options.cleaner ?? true
     if (hasCleaner) cleaner = startCleaner(store)
     const parser = createFileParser()
-    const data = dataOf(store)
     return {
       store,
-      data,
+      data: dataOf(store),
       parser,
       cleaner: hasCleaner ? held : undefined,
-      reader: (trace) => createReader(data, () => sentFor(trace)),
       async close() {
         isClosed = true
         await parser.close()

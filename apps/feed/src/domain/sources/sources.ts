@@ -1,24 +1,27 @@
 import type { Source } from '../../kinds/source.ts'
-import type { List, Reader, Excerpt } from '../site/reader.ts'
+import type { SiteData } from '../../kinds/site-data.ts'
+import { newestOfEach, type Excerpt, type List } from '../site/lists.ts'
 
 const SOURCES_PER_PAGE = 40
 const SOURCES_ON_PROFILE = 5
 
 /** Returns all sources, newest first. */
-export function listSources(reader: Reader, cursor?: string): Promise<List<Source>> {
-  return reader.page(reader.data.sources.byTime, {}, { limit: SOURCES_PER_PAGE, cursor, scatter: true })
+export function listSources({ sources }: SiteData, cursor?: string): Promise<List<Source>> {
+  return sources.byTime.page({}, { order: 'desc', limit: SOURCES_PER_PAGE, cursor, scatter: true })
 }
 
 /** Returns a person's sources, newest first. */
-export function sourcesOfPerson(reader: Reader, personId: string, cursor?: string): Promise<List<Source>> {
-  const where = { person_id: personId }
-  return reader.page(reader.data.sources.byPerson, where, { limit: SOURCES_PER_PAGE, cursor })
+export function sourcesOfPerson(
+  { sources }: SiteData,
+  personId: string,
+  cursor?: string,
+): Promise<List<Source>> {
+  return sources.byPerson.page({ person_id: personId }, { order: 'desc', limit: SOURCES_PER_PAGE, cursor })
 }
 
 /** Returns a person's newest sources for the profile, and the number of all. */
-export async function lastSourcesOfPerson(reader: Reader, personId: string): Promise<Excerpt<Source>> {
-  const where = { person_id: personId }
-  const [last] = await reader.newest(reader.data.sources.byPerson, [where], SOURCES_ON_PROFILE)
+export async function lastSourcesOfPerson({ sources }: SiteData, personId: string): Promise<Excerpt<Source>> {
+  const [last] = await newestOfEach(sources.byPerson, [{ person_id: personId }], SOURCES_ON_PROFILE)
   return last ?? { items: [], total: 0 }
 }
 

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import type { CommentBy, LikedEntry, PublishedEntry } from '../../domain/entries/cards.ts'
-import type { Excerpt } from '../../domain/site/reader.ts'
+import type { Excerpt } from '../../domain/site/lists.ts'
 import { CommentItem } from '../../ui/comment-item.tsx'
 import { DeleteForm } from '../../ui/delete-form.tsx'
 import { EntryAvatar, EntryHead, EntryTitle, EntryExtras } from '../../ui/entry-card.tsx'
@@ -11,8 +11,7 @@ import { LikesLine } from '../../ui/likes-line.tsx'
 import { OlderLink, type Paging } from '../../ui/older-link.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 import { TimeAgo } from '../../ui/time-ago.tsx'
-
-export const MAX_COMMENT_LENGTH = 2000
+import { MAX_COMMENT_LENGTH } from '../comments/form.ts'
 
 export interface EntryPageProps {
   readonly ctx: PageContext

@@ -2,49 +2,37 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { generateAtomFeed } from 'feedsmith'
 import { cardsOf, type Card } from '../../domain/entries/cards.ts'
 import { entriesOfPerson, newestEntries } from '../../domain/entries/entries.ts'
-import { personByName } from '../../domain/accounts/people.ts'
-import { notFound } from '../../http/problem.ts'
-import { nameOf } from '../../http/request-values.ts'
 import { withXmlCharacters } from '../../text/xml-characters.ts'
-import type { RouteContext } from '../index.ts'
+import { personOf } from '../people/person-of.ts'
 
 /** Serves the newest entries of the site, and of each person, as Atom feeds. */
-export function registerFeedRoutes(app: FastifyInstance, { site, pages }: RouteContext): void {
+export async function feedRoutes(app: FastifyInstance): Promise<void> {
   app.get('/feed.atom', async (request, reply) => {
-    const reader = site.reader()
-    const { items } = await newestEntries(reader)
-    return sendFeed(request, reply, {
-      title: 'Looseleaf',
-      origin: pages.originOf(request),
-      page: '/',
-      cards: await cardsOf(reader, items, undefined),
-    })
+    const { data } = request.site
+    const { items } = await newestEntries(data)
+    const cards = await cardsOf(data, items, undefined)
+    return sendFeed(request, reply, { title: 'Looseleaf', page: '/', cards })
   })
 
   app.get('/people/:name/feed.atom', async (request, reply) => {
-    const reader = site.reader()
-    const person = await personByName(reader, nameOf(request))
-    if (person === undefined) throw notFound('person of this name')
-    const { items } = await entriesOfPerson(reader, person.id)
-    return sendFeed(request, reply, {
-      title: person.full_name,
-      origin: pages.originOf(request),
-      page: `/people/${person.name}`,
-      cards: await cardsOf(reader, items, undefined),
-    })
+    const { data } = request.site
+    const { id, name, full_name } = await personOf(request)
+    const { items } = await entriesOfPerson(data, id)
+    const cards = await cardsOf(data, items, undefined)
+    return sendFeed(request, reply, { title: full_name, page: `/people/${name}`, cards })
   })
 }
 
 interface Feed {
   readonly title: string
-  readonly origin: string
   /** Path of the page with the same entries. */
   readonly page: string
   readonly cards: readonly Card[]
 }
 
 function sendFeed(request: FastifyRequest, reply: FastifyReply, feed: Feed): FastifyReply {
-  const { title, origin: root, page, cards } = feed
+  const { title, page, cards } = feed
+  const root = request.siteOrigin
   const xml = generateAtomFeed({
     id: `${root}${page}`,
     title: { value: title, type: 'text' },

@@ -1,8 +1,7 @@
 import type { JSX } from 'preact'
 import { Field, FormErrors, Once, Token, type FormState } from '../../ui/form-parts.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
-
-export const MAX_MESSAGE_LENGTH = 500
+import { MAX_MESSAGE_LENGTH } from './form.ts'
 
 /** The form for a message with an optional link. */
 export function Composer({

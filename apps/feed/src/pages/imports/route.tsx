@@ -1,75 +1,78 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { keepNotice, noticeOf } from '../../domain/accounts/sessions.ts'
 import { importFile, type ImportResult } from '../../domain/imports/import-file.ts'
 import { importsOf, undoImport } from '../../domain/imports/imports.ts'
+import { notFound } from '../../http/problem.ts'
+import { limits } from '../../http/rate-limits.ts'
+import { cursorOf, idOf } from '../../http/request-values.ts'
+import { sessionKey } from '../../http/session.ts'
+import { signedIn } from '../../http/viewer.ts'
 import type { Notice } from '../../kinds/session.ts'
 import { EMPTY_FORM, type FormState } from '../../ui/form-parts.tsx'
 import { noticeOfImport, noticeOfUndo } from './import-notices.ts'
 import { ImportPage } from './import-page.tsx'
-import type { OpenPage } from '../../http/pages.ts'
-import { notFound } from '../../http/problem.ts'
-import { idOf, signedIn } from '../../http/request-values.ts'
-import type { RouteContext } from '../index.ts'
 
-/** Address of the page that shows the notice of a form. */
-const DONE = '/import?done=1'
+export async function importRoutes(app: FastifyInstance): Promise<void> {
+  const config = { rateLimit: limits.import }
 
-/** Variable parts of the import page. */
-interface Shown {
-  readonly form?: FormState
-  readonly notice?: Notice | undefined
-  /** Cursor of the list of imports. */
-  readonly after?: string | undefined
-}
+  app.get('/import', async (request, reply) => sendPage(request, reply, EMPTY_FORM))
 
-export function registerImportRoutes(app: FastifyInstance, { site, pages }: RouteContext): void {
-  app.get('/import', async (request, reply) => {
-    const page = await pages.openList(request)
-    const { done } = request.query as { done?: unknown }
-    const isShown = done !== undefined && page.ctx.viewer !== undefined
-    const notice = isShown ? await pages.notice(request, page.reader) : undefined
-    return sendPage(reply, page, { after: page.after, notice })
-  })
-
-  app.post('/import', { config: { action: 'import' } }, async (request, reply) => {
-    const page = await pages.open(request)
-    const viewer = signedIn(page.ctx.viewer)
-    const { files, fields } = pages.form(request)
-    const address = files.length === 1 ? fields['address'] : undefined
+  app.post('/import', { config }, async (request, reply) => {
+    const { site, fields, upload } = request
+    const viewer = signedIn(request)
+    const files = (await upload?.readFiles()) ?? []
     if (files.length === 0) {
-      const form = { values: {}, errors: { files: 'Choose at least one file.' } }
-      return sendPage(reply, page, { form }, 422)
+      void reply.code(422)
+      return sendPage(request, reply, { values: {}, errors: { files: 'Choose at least one file.' } })
     }
+    const address = files.length === 1 ? fields['address'] : undefined
     const results: ImportResult[] = []
     for (const file of files) results.push(await importFile(site, { ...file, address }, viewer.id))
-    return pages.redirectWithNotice(request, reply, DONE, noticeOfImport(results))
+    return redirectWithNotice(request, reply, noticeOfImport(results))
   })
 
-  app.post('/imports/:id/undo', { config: { action: 'import' } }, async (request, reply) => {
-    const page = await pages.open(request)
-    const viewer = signedIn(page.ctx.viewer)
-    const undone = await undoImport(site.data, idOf(request, 'import'), viewer.id)
+  app.post('/imports/:id/undo', { config }, async (request, reply) => {
+    const viewer = signedIn(request)
+    const undone = await undoImport(request.site.data, idOf(request, 'import'), viewer.id)
     if (undone === undefined) throw notFound('import of yours')
-    return pages.redirectWithNotice(request, reply, DONE, noticeOfUndo(undone))
+    return redirectWithNotice(request, reply, noticeOfUndo(undone))
   })
+}
 
-  async function sendPage(
-    reply: FastifyReply,
-    { ctx, reader }: OpenPage,
-    shown: Shown,
-    status?: number,
-  ): Promise<FastifyReply> {
-    const { form = EMPTY_FORM, notice, after } = shown
-    const list = ctx.viewer === undefined ? undefined : await importsOf(reader, ctx.viewer.id, after)
-    return pages.send(
-      reply,
-      <ImportPage
-        ctx={ctx}
-        form={form}
-        notice={notice}
-        imports={list?.items ?? []}
-        paging={{ cursor: list?.cursor, previous: list?.previous, paged: after !== undefined }}
-      />,
-      status,
-    )
-  }
+async function sendPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  form: FormState,
+): Promise<FastifyReply> {
+  const { viewer, site } = request
+  const after = cursorOf(request)
+  const [list, notice] = await Promise.all([
+    viewer === undefined ? undefined : importsOf(site.data, viewer.id, after),
+    lastNotice(request),
+  ])
+  const { items = [], cursor, previous } = list ?? {}
+  const paging = { cursor, previous, paged: after !== undefined }
+  return reply.page(
+    (ctx) => <ImportPage ctx={ctx} form={form} notice={notice} imports={items} paging={paging} />,
+    reply.statusCode,
+  )
+}
+
+/** Redirects the sender of a form to the page that shows this notice. Reloading that page shows it again. */
+async function redirectWithNotice(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  notice: Notice,
+): Promise<FastifyReply> {
+  const session = sessionKey(request)
+  if (session !== undefined) await keepNotice(request.site.data, session, notice)
+  return reply.redirect('/import?done=1', 303)
+}
+
+/** Returns the last notice of the session, if the address asks for it. */
+async function lastNotice(request: FastifyRequest): Promise<Notice | undefined> {
+  const { done } = request.query as { done?: unknown }
+  const session = sessionKey(request)
+  if (done === undefined || request.viewer === undefined || session === undefined) return undefined
+  return noticeOf(request.site.data, session)
 }

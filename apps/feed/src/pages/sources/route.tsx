@@ -1,48 +1,40 @@
 import type { FastifyInstance } from 'fastify'
 import { cardsOf } from '../../domain/entries/cards.ts'
 import { entriesOfSource } from '../../domain/entries/entries.ts'
+import { byId } from '../../domain/site/lists.ts'
 import { listSources } from '../../domain/sources/sources.ts'
+import { notFound } from '../../http/problem.ts'
+import { cursorOf, idOf } from '../../http/request-values.ts'
+import { pagingOf } from '../paging.ts'
 import { SourcePage } from './source-page.tsx'
 import { SourcesPage } from './sources-page.tsx'
-import { notFound } from '../../http/problem.ts'
-import { idOf } from '../../http/request-values.ts'
-import type { RouteContext } from '../index.ts'
 
-export function registerSourceRoutes(app: FastifyInstance, { pages }: RouteContext): void {
+export async function sourceRoutes(app: FastifyInstance): Promise<void> {
   app.get('/sources', async (request, reply) => {
-    const { ctx, reader, after, paging } = await pages.openList(request)
-    const list = await listSources(reader, after)
-    const owners = await reader.getMany(
-      reader.data.people,
+    const { data } = request.site
+    const list = await listSources(data, cursorOf(request))
+    const owners = await byId(
+      data.people,
       list.items.map((source) => source.person_id),
     )
-    return pages.send(
-      reply,
-      <SourcesPage ctx={ctx} sources={list.items} owners={owners} paging={paging(list)} />,
-    )
+    const paging = pagingOf(request, list)
+    return reply.page((ctx) => <SourcesPage ctx={ctx} sources={list.items} owners={owners} paging={paging} />)
   })
 
   app.get('/sources/:id', async (request, reply) => {
-    const { ctx, reader, after, paging } = await pages.openList(request)
-    const source = await reader.get(reader.data.sources, idOf(request, 'source'))
+    const { data } = request.site
+    const source = await data.sources.get(idOf(request, 'source'))
     if (source === undefined) throw notFound('source')
     const { id, person_id } = source
     const [list, total, owner] = await Promise.all([
-      entriesOfSource(reader, id, after),
-      reader.count(reader.data.entries.bySource, { source_id: id }),
-      person_id === undefined ? undefined : reader.get(reader.data.people, person_id),
+      entriesOfSource(data, id, cursorOf(request)),
+      data.entries.bySource.count({ source_id: id }, { exact: false }),
+      person_id === undefined ? undefined : data.people.get(person_id),
     ])
-    const cards = await cardsOf(reader, list.items, ctx.viewer?.id)
-    return pages.send(
-      reply,
-      <SourcePage
-        ctx={ctx}
-        source={source}
-        owner={owner}
-        total={total}
-        cards={cards}
-        paging={paging(list)}
-      />,
-    )
+    const cards = await cardsOf(data, list.items, request.viewer?.id)
+    const paging = pagingOf(request, list)
+    return reply.page((ctx) => (
+      <SourcePage ctx={ctx} source={source} owner={owner} total={total} cards={cards} paging={paging} />
+    ))
   })
 }

@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { safePath } from './back-path.ts'
-import { readFields } from './form.ts'
+import { safePath } from '../http/back-path.ts'
 
 /** GET routes that only redirect to the page above them. */
 const REDIRECTS: ReadonlySet<string> = new Set(['/entries/:id/comments'])
@@ -11,7 +10,7 @@ const REDIRECTS: ReadonlySet<string> = new Set(['/entries/:id/comments'])
  */
 export function pagePath(request: FastifyRequest): string {
   if (request.method !== 'POST') return request.url
-  return safePath(readFields(request.body)['back']) ?? pageAbove(request)
+  return safePath(request.fields['back']) ?? pageAbove(request)
 }
 
 function pageAbove(request: FastifyRequest): string {
@@ -19,8 +18,7 @@ function pageAbove(request: FastifyRequest): string {
   const path = (request.url.split('?')[0] as string).split('/')
   for (let length = pattern.length; length > 1; length--) {
     const url = pattern.slice(0, length).join('/')
-    if (!REDIRECTS.has(url) && request.server.hasRoute({ method: 'GET', url }))
-      return path.slice(0, length).join('/')
+    if (!REDIRECTS.has(url) && request.server.isPage(url)) return path.slice(0, length).join('/')
   }
   return '/'
 }

@@ -1,0 +1,68 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { renderToString } from 'preact-render-to-string'
+import { safePath } from '../http/back-path.ts'
+import { notFound, problemOf, UnknownHost, type Problem } from '../http/problem.ts'
+import { shared } from '../http/shared.ts'
+import { readViewer } from '../http/viewer.ts'
+import { ProblemPage } from '../ui/problem-page.tsx'
+import { UnknownHostPage } from '../ui/unknown-host-page.tsx'
+
+export interface ProblemsOptions {
+  /** Called with each error that is answered by a status of 500 or above. */
+  readonly onError: (error: unknown) => void
+}
+
+/** Answers errors with pages. */
+export const problems = shared<ProblemsOptions>(async (app, { onError }) => {
+  app.setNotFoundHandler(async (request, reply) => {
+    const path = withoutSlash(request)
+    return path === undefined ? sendProblem(request, reply, notFound('page')) : reply.redirect(path, 308)
+  })
+  app.setErrorHandler(async (error, request, reply) => {
+    const problem = problemOf(error, isRead(request))
+    if (problem.status >= 500) onError(error)
+    return sendProblem(request, reply, problem)
+  })
+})
+
+const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
+
+/** Returns the address without the slash at the end of its path; undefined if there is none. */
+function withoutSlash(request: FastifyRequest): string | undefined {
+  const [path = '', ...query] = request.url.split('?')
+  if (!isRead(request) || path === '/' || !path.endsWith('/')) return undefined
+  return safePath([path.slice(0, -1), ...query].join('?'))
+}
+
+async function sendProblem(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  problem: Problem,
+): Promise<FastifyReply> {
+  const { status, title, message, headers } = problem
+  void reply.code(status).headers(headers)
+  if (problem instanceof UnknownHost) return sendUnknownHost(reply, problem)
+  // The page of a 5xx does not read the store, which may be the cause. The page of a 429 does not, to cost nothing.
+  if (status < 500 && status !== 429) await readViewer(request).catch(() => {})
+  // Feed readers are programs and show no page. The X-ray is kept for people who look for the cause.
+  if (isFeed(request) && status >= 500) {
+    if ((request.trace?.calls.length ?? 0) > 0) request.keepXray()
+    return reply.type('text/plain; charset=utf-8').send(`${title}: ${message}\n`)
+  }
+  const again = status === 503 && isRead(request) ? safePath(request.url) : undefined
+  return reply.page(
+    (ctx) => <ProblemPage ctx={ctx} status={status} title={title} text={message} again={again} />,
+    status,
+  )
+}
+
+function sendUnknownHost(reply: FastifyReply, { host, home }: UnknownHost): FastifyReply {
+  return reply
+    .header('cache-control', 'no-store')
+    .type('text/html; charset=utf-8')
+    .send(`<!doctype html>${renderToString(<UnknownHostPage host={host} home={home} />)}`)
+}
+
+function isFeed({ routeOptions }: FastifyRequest): boolean {
+  return routeOptions.url?.endsWith('.atom') === true
+}

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { VNode } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import { sessionKey } from '../http/session.ts'
+import { shared } from '../http/shared.ts'
+import type { PageContext } from '../ui/page-context.ts'
+import { pagePath } from './page-path.ts'
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /** Sends a page. The view gets facts about the request. Default of `status`: 200. */
+    page(view: (ctx: PageContext) => VNode, status?: number): FastifyReply
+  }
+}
+
+export interface RenderingOptions {
+  /** Address of the window into the store; undefined if the site has none. */
+  readonly window: string | undefined
+}
+
+/** Renders pages as HTML. */
+export const rendering = shared<RenderingOptions>(async (app, { window }) => {
+  const styles = styleSheetAddress()
+  app.decorateReply('page', function (this: FastifyReply, view, status = 200) {
+    const { request } = this
+    const ctx = contextOf(request, this)
+    const html = `<!doctype html>${renderToString(view(ctx))}`
+    void this.code(status).type('text/html; charset=utf-8')
+    if (status !== 200) return this.header('cache-control', 'no-store').send(html)
+    return this.header('cache-control', 'private, no-cache').header('etag', etagOf(request, html)).send(html)
+  })
+
+  function contextOf(request: FastifyRequest, reply: FastifyReply): PageContext {
+    const { viewer, now, trace, formXray } = request
+    let token: string | undefined
+    return {
+      viewer,
+      unknownViewer: viewer === undefined && reply.statusCode >= 500 && sessionKey(request) !== undefined,
+      token: () => (token ??= reply.formToken()),
+      path: pagePath(request),
+      newId: (near) => request.site.store.newId(near === undefined ? {} : { near }),
+      now,
+      trace,
+      xray: () => request.keepXray(),
+      formXray,
+      window,
+      styles,
+    }
+  }
+})
+
+/** Parts that differ each time: form tokens, ids of entities that a form will insert, and the cost of the page in its foot. */
+const VOLATILE = /<input type="hidden" name="(?:token|once)"[^>]*>|<footer.*<\/footer>/gs
+
+/** Returns a weak tag of a page in this session. Pages with the same tag have the same content, and their forms are valid. */
+function etagOf(request: FastifyRequest, html: string): string {
+  const hash = createHash('sha256').update(html.replace(VOLATILE, ''))
+  // Forms are valid in one session only, and the page after a form links to the X-ray of that form.
+  hash.update(`${sessionKey(request)?.nonce} ${request.formXray}`)
+  return `W/"${hash.digest('base64url').slice(0, 22)}"`
+}
+
+function styleSheetAddress(): string {
+  const sheet = readFileSync(new URL('../../public/style.css', import.meta.url))
+  return `/assets/style.css?v=${createHash('sha256').update(sheet).digest('hex').slice(0, 12)}`
+}
