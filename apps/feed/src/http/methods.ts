@@ -25,7 +25,7 @@ export const methods = shared(async (app) => {
   app.decorate('refuseOtherMethods', function (this: FastifyInstance) {
     isComplete = true
     for (const [url, known] of methodsOf) {
-      const allow = [...known].join(', ')
+      const allow = [...known].toSorted().join(', ')
       this.route({
         url,
         method: this.supportedMethods.filter((method) => !known.has(method)),

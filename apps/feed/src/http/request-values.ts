@@ -2,6 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isId } from 'looseleaf'
 import { notFound, Problem } from './problem.ts'
 
+/** Returns true if a request only reads a page, so that nothing sent can be lost. */
+export function isRead({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
 /** Reads the cursor in a page's address; undefined if there is none. Throws `Problem` for an invalid one. */
 export function cursorOf(request: FastifyRequest): string | undefined {
   const { after } = request.query as { after?: unknown }

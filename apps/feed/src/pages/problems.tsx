@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { renderToString } from 'preact-render-to-string'
 import { safePath } from '../http/back-path.ts'
 import { notFound, problemOf, UnknownHost, type Problem } from '../http/problem.ts'
+import { isRead } from '../http/request-values.ts'
 import { shared } from '../http/shared.ts'
 import { readViewer } from '../http/viewer.ts'
 import { ProblemPage } from '../ui/problem-page.tsx'
@@ -14,25 +15,13 @@ export interface ProblemsOptions {
 
 /** Answers errors with pages. */
 export const problems = shared<ProblemsOptions>(async (app, { onError }) => {
-  app.setNotFoundHandler(async (request, reply) => {
-    const path = withoutSlash(request)
-    return path === undefined ? sendProblem(request, reply, notFound('page')) : reply.redirect(path, 308)
-  })
+  app.setNotFoundHandler(async (request, reply) => sendProblem(request, reply, notFound('page')))
   app.setErrorHandler(async (error, request, reply) => {
     const problem = problemOf(error, isRead(request))
     if (problem.status >= 500) onError(error)
     return sendProblem(request, reply, problem)
   })
 })
-
-const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
-
-/** Returns the address without the slash at the end of its path; undefined if there is none. */
-function withoutSlash(request: FastifyRequest): string | undefined {
-  const [path = '', ...query] = request.url.split('?')
-  if (!isRead(request) || path === '/' || !path.endsWith('/')) return undefined
-  return safePath([path.slice(0, -1), ...query].join('?'))
-}
 
 async function sendProblem(
   request: FastifyRequest,
