@@ -42,7 +42,7 @@ test('posts beyond the limit are refused with a page that says when to try again
   vi.setSystemTime(at + MINUTE)
   expect((await send()).statusCode).toBe(303)
   const { body } = await createVisitor(site.app).get('/people/mira')
-  expect(body.match(/<h2[^>]*><a[^>]*>Flooded</g)).toHaveLength(11)
+  expect(body.match(/>Flooded</g)).toHaveLength(11)
 })
 
 test('the limit of an account holds for all of its sessions and addresses', async () => {

@@ -1,5 +1,8 @@
 import sanitizeHtml from 'sanitize-html'
 
+/** Length of a title within an accessible name, such as “Comment on …”, in UTF-16 units. Screen readers read names aloud in full. */
+export const NAME_LENGTH = 40
+
 /** Longer input is cut before parsing, in UTF-16 units. */
 const MAX_INPUT_LENGTH = 200_000
 const BLOCK_END = /<(?:br|hr|\/p|\/div|\/li|\/ul|\/ol|\/h[1-6]|\/blockquote|\/pre|\/tr|\/table|\/figure)\b/gi

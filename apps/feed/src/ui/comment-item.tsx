@@ -1,8 +1,12 @@
 import type { JSX } from 'preact'
 import type { CommentBy } from '../domain/entries/cards.ts'
+import { tidyLine } from '../text/plain-text.ts'
 import { DeleteForm } from './delete-form.tsx'
 import type { PageContext } from './page-context.ts'
 import { TimeAgo } from './time-ago.tsx'
+
+/** Length of a comment on a card, in UTF-16 units. */
+const CARD_COMMENT_LENGTH = 140
 
 export interface CommentItemProps {
   readonly ctx: PageContext
@@ -15,13 +19,13 @@ export function CommentItem({ ctx, comment, anchored }: CommentItemProps): JSX.E
   const { person } = comment
   return (
     <li class="comment" id={anchored ? `c-${comment.id}` : undefined}>
-      <bdi class="comment-text">{comment.text}</bdi>{' '}
+      <bdi class="comment-text">{anchored ? comment.text : tidyLine(comment.text, CARD_COMMENT_LENGTH)}</bdi>{' '}
       <span class="comment-by">
         <span aria-hidden="true">– </span>
         {person === undefined ? (
           'a former member'
         ) : (
-          <a href={`/people/${person.name}`}>
+          <a href={`/people/${person.name}`} tabIndex={anchored ? undefined : -1}>
             <bdi>{person.full_name}</bdi>
           </a>
         )}

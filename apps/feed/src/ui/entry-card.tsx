@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { fileName } from '../feeds/parse/media.ts'
-import { tidyLine } from '../text/plain-text.ts'
+import { NAME_LENGTH, tidyLine } from '../text/plain-text.ts'
 import { hostOf } from '../text/web-link.ts'
 import type { Entry } from '../kinds/entry.ts'
 import type { Card, PublishedEntry } from '../domain/entries/cards.ts'
@@ -30,32 +30,43 @@ export function EntryList({
   )
 }
 
+/**
+ * Tab index of links on a card beside its entry. The title, the comment and the like of each card are tab stops; the others are stops on
+ * the page of the entry, so that a list has few.
+ */
+const CARD_TAB_INDEX = -1
+
+/** Lengths of texts on a card, in UTF-16 units. The page of the entry has all of them. */
+const CARD_TITLE_LENGTH = 250
+const CARD_BODY_LENGTH = 200
+/** Length of the name of a link. */
+const MAX_NAME_LENGTH = 60
+
 /** An entry in a list, with its likes and last comments. */
 export function EntryCard({ ctx, card }: { readonly ctx: PageContext; readonly card: Card }): JSX.Element {
   const { entry, comments, likes } = card
   const page = `/entries/${entry.id}`
   const earlier = comments.total - comments.items.length
+  const name = tidyLine(entry.title, NAME_LENGTH)
   return (
-    <article class="entry" id={`e-${entry.id}`} aria-labelledby={`t-${entry.id}`}>
+    <article class="entry" id={`e-${entry.id}`} aria-label={name}>
       <EntryAvatar card={card} />
       <div class="entry-main">
-        <EntryHead ctx={ctx} card={card} />
-        <h2 class="entry-title" dir="auto" id={`t-${entry.id}`}>
-          <EntryTitle card={card} page={page} />
-        </h2>
+        <EntryHead ctx={ctx} card={card} tabIndex={CARD_TAB_INDEX} />
+        <CardTitle entry={entry} />
         {entry.body === undefined ? null : (
           <p class="entry-body clamp" dir="auto">
-            {entry.body}
+            {tidyLine(entry.body, CARD_BODY_LENGTH)}
           </p>
         )}
-        <EntryExtras entry={entry} />
+        <EntryExtras entry={entry} tabIndex={CARD_TAB_INDEX} />
         <div class="answers">
-          <LikesLine likes={likes} liked={card.liked} viewer={ctx.viewer} />
+          <LikesLine likes={likes} liked={card.liked} viewer={ctx.viewer} tabIndex={CARD_TAB_INDEX} />
           {comments.items.length === 0 ? null : (
             <ul class="comments">
               {earlier > 0 ? (
                 <li class="more">
-                  <a href={page}>
+                  <a href={page} tabIndex={CARD_TAB_INDEX}>
                     {earlier} earlier {earlier === 1 ? 'comment' : 'comments'}
                   </a>
                 </li>
@@ -69,12 +80,42 @@ export function EntryCard({ ctx, card }: { readonly ctx: PageContext; readonly c
         <div class="actions">
           <LikeButton ctx={ctx} entry={entry} liked={card.liked} back={`${ctx.path}#e-${entry.id}`} />
           <a href={`${page}#comment`}>
-            Comment<span class="unseen"> on {entry.title}</span>
+            Comment<span class="unseen"> on {name}</span>
           </a>
         </div>
       </div>
     </article>
   )
+}
+
+/** The title of an entry on its card: a heading for a shared page, and a paragraph for a message, which is all of its entry. */
+function CardTitle({ entry: { title, link } }: { readonly entry: Entry }): JSX.Element {
+  const text = tidyLine(title, CARD_TITLE_LENGTH)
+  if (link === undefined) {
+    return (
+      <p class="entry-title" dir="auto">
+        {text}
+      </p>
+    )
+  }
+  const end = beginOf(text).length
+  return (
+    <div class="entry-title" dir="auto">
+      <h2>
+        <a href={link} rel="ugc nofollow noopener">
+          {text.slice(0, end)}
+          {end === text.length ? null : <span aria-hidden="true">{text.slice(end)}</span>}
+        </a>
+      </h2>{' '}
+      <bdi class="host">{hostOf(link)}</bdi>
+    </div>
+  )
+}
+
+/** Returns the begin of a title, up to the end of a word, which is the name of its link. Screen readers read names aloud in full. */
+function beginOf(title: string): string {
+  if (title.length <= MAX_NAME_LENGTH) return title
+  return tidyLine(title, MAX_NAME_LENGTH).slice(0, -1)
 }
 
 export function EntryAvatar({ card }: { readonly card: PublishedEntry }): JSX.Element {
@@ -88,29 +129,35 @@ export function EntryAvatar({ card }: { readonly card: PublishedEntry }): JSX.El
 export function EntryHead({
   ctx,
   card,
+  tabIndex,
 }: {
   readonly ctx: PageContext
   readonly card: PublishedEntry
+  readonly tabIndex?: -1
 }): JSX.Element {
   const { entry, person, source } = card
   return (
     <p class="entry-head">
       {person === undefined ? null : (
-        <a class="name" href={`/people/${person.name}`}>
+        <a class="name" href={`/people/${person.name}`} tabIndex={tabIndex}>
           <bdi>{person.full_name}</bdi>
         </a>
       )}
       {source === undefined ? null : (
         <span class="via">
           {person === undefined ? '' : 'on '}
-          <a class={person === undefined ? 'name' : undefined} href={`/sources/${source.id}`}>
+          <a
+            class={person === undefined ? 'name' : undefined}
+            href={`/sources/${source.id}`}
+            tabIndex={tabIndex}
+          >
             <bdi>{source.title}</bdi>
           </a>
           {entry.author === undefined || entry.author === person?.full_name ? '' : `, by ${entry.author}`}
         </span>
       )}
       {person === undefined && source === undefined ? <span class="name">A former member</span> : null}
-      <a class="when" href={`/entries/${entry.id}`}>
+      <a class="when" href={`/entries/${entry.id}`} tabIndex={tabIndex}>
         <TimeAgo time={entry.published} now={ctx.now} />
       </a>
     </p>
@@ -122,15 +169,17 @@ const MEDIA_NAMES = { image: 'Picture', audio: 'Audio', video: 'Video', file: 'F
 /** The files and tags that a feed has for an entry. */
 export function EntryExtras({
   entry: { media = [], tags = [], link },
+  tabIndex,
 }: {
   readonly entry: Pick<Entry, 'media' | 'tags' | 'link'>
+  readonly tabIndex?: -1
 }): JSX.Element | null {
   const files = media.filter(({ url }) => url !== link)
   if (files.length === 0 && tags.length === 0) return null
   return (
     <p class="extras">
       {files.map(({ url, type }) => (
-        <a key={url} href={url} rel="ugc nofollow noopener">
+        <a key={url} href={url} rel="ugc nofollow noopener" tabIndex={tabIndex}>
           {MEDIA_NAMES[type]}: <bdi>{tidyLine(fileName(url), 40)}</bdi>
         </a>
       ))}
@@ -143,24 +192,15 @@ export function EntryExtras({
   )
 }
 
-/** The title, as a link to the shared page, or else to the entry's own. */
-export function EntryTitle({
-  card,
-  page,
-}: {
-  readonly card: PublishedEntry
-  readonly page?: string
-}): JSX.Element {
-  const { title, link } = card.entry
-  if (link !== undefined) {
-    return (
-      <>
-        <a href={link} rel="ugc nofollow noopener">
-          {title}
-        </a>{' '}
-        <bdi class="host">{hostOf(link)}</bdi>
-      </>
-    )
-  }
-  return page === undefined ? <>{title}</> : <a href={page}>{title}</a>
+/** The title of an entry on its page, as a link to the shared page if there is one. */
+export function EntryTitle({ entry: { title, link } }: { readonly entry: Entry }): JSX.Element {
+  if (link === undefined) return <>{title}</>
+  return (
+    <>
+      <a href={link} rel="ugc nofollow noopener">
+        {title}
+      </a>{' '}
+      <bdi class="host">{hostOf(link)}</bdi>
+    </>
+  )
 }

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import type { Entry } from '../kinds/entry.ts'
+import { NAME_LENGTH, tidyLine } from '../text/plain-text.ts'
 import { Token } from './form-parts.tsx'
 import type { PageContext } from './page-context.ts'
 
@@ -13,7 +14,7 @@ export interface LikeButtonProps {
 
 /** A form to like or unlike an entry, or a link to sign in. */
 export function LikeButton({ ctx, entry, liked, back }: LikeButtonProps): JSX.Element {
-  const title = <span class="unseen"> {entry.title}</span>
+  const title = <span class="unseen"> {tidyLine(entry.title, NAME_LENGTH)}</span>
   if (ctx.viewer === undefined) {
     return <a href={`/sign-in?back=${encodeURIComponent(back)}`}>Like{title}</a>
   }

@@ -7,10 +7,12 @@ export interface LikesLineProps {
   readonly likes: Excerpt<LikeBy>
   readonly liked: boolean
   readonly viewer: Person | undefined
+  /** See `CARD_TAB_INDEX`. */
+  readonly tabIndex?: -1
 }
 
 /** Text such as "You, Ana, Bo and 3 others like this". Empty without likes. */
-export function LikesLine({ likes, liked, viewer }: LikesLineProps): JSX.Element | null {
+export function LikesLine({ likes, liked, viewer, tabIndex }: LikesLineProps): JSX.Element | null {
   if (likes.total === 0) return null
   const others = likes.items.filter((like) => like.person !== undefined && like.person_id !== viewer?.id)
   const named = others.slice(0, 3)
@@ -18,7 +20,7 @@ export function LikesLine({ likes, liked, viewer }: LikesLineProps): JSX.Element
   const parts: ComponentChildren[] = [
     ...(liked ? ['You'] : []),
     ...named.map(({ person }) => (
-      <a key={person?.id} href={`/people/${person?.name}`}>
+      <a key={person?.id} href={`/people/${person?.name}`} tabIndex={tabIndex}>
         {person?.full_name}
       </a>
     )),

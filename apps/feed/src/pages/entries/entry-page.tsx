@@ -38,7 +38,7 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
         <div class="entry-main">
           <EntryHead ctx={ctx} card={card} />
           <h1 class="entry-title" dir="auto" id="title">
-            <EntryTitle card={card} />
+            <EntryTitle entry={entry} />
           </h1>
           {entry.body === undefined ? null : (
             <p class="entry-body" dir="auto">
