@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freshEntry } from '../src/domain/entries/fresh-entry.ts'
 import { hasBrowser, openBrowser, signIn } from './browser.ts'
 import { createVisitor, openTestSite, type TestSite } from './support.ts'
 
@@ -32,16 +33,14 @@ async function fillHome(): Promise<void> {
     Array.from({ length: length / 2 }, (_, i) => known[(seed * 7919 + i * i * 31 + i * 4729) % known.length])
       .join(' ')
       .slice(0, length)
-  const entries = await data.entries.insertMany(
-    people.map(({ id }, i) => ({
-      title: words(i, 500),
-      body: words(i + 100, 1000),
-      link: i % 2 === 0 ? `https://example.org/${i}` : undefined,
-      person_id: id,
-      published: new Date(Date.now() - i),
-      tags: ['one', 'two'],
-      media: [{ url: `https://example.org/${i}.mp3`, type: 'audio' as const }],
-    })),
+  const entries = await data.entries.putMany(
+    people.map(({ id }, i) => {
+      const published = new Date(Date.now() - i)
+      const link = i % 2 === 0 ? `https://example.org/${i}` : undefined
+      const media = [{ url: `https://example.org/${i}.mp3`, type: 'audio' as const }]
+      const text = { title: words(i, 500), body: words(i + 100, 1000), tags: ['one', 'two'] }
+      return freshEntry({ ...text, link, media, person_id: id, published }, published)
+    }),
   )
   const answers = entries.flatMap((entry, i) =>
     people.slice(0, 4).map(({ id }, j) => ({ entry_id: entry.id, person_id: id, number: i * 4 + j })),
