@@ -155,6 +155,7 @@ test('posting comment 101 redirects to the page that shows it', async () => {
       commented: new Date(Date.now() - 60_000 + i),
     })),
   )
+  await site.site.data.entries.update(entry_id, { comments: 100 })
   const reply = await visitor.post(`${path}/comments`, { text: 'And one more' })
   const [place, anchor] = (reply.headers.location as string).split('#') as [string, string]
   expect((await visitor.get(path)).body).not.toContain('And one more')
@@ -223,7 +224,7 @@ test('a like counts once, and unliking removes it', async () => {
   expect(textOf((await tomas.get(path)).body)).toContain('You like this')
 })
 
-test('only its publisher deletes an entry, with its comments and likes', async () => {
+test('only its publisher removes an entry, and the comments of others stay on its page', async () => {
   const mira = await signedIn('mira')
   const path = await post(mira, 'Not for long')
   const tomas = await signedIn('tomas')
@@ -231,12 +232,43 @@ test('only its publisher deletes an entry, with its comments and likes', async (
   await tomas.post(`${path}/like`, { back: path })
   expect((await tomas.post(`${path}/delete`)).statusCode).toBe(403)
   expect((await mira.post(`${path}/delete`)).headers.location).toBe('/people/mira')
-  expect((await mira.get(path)).statusCode).toBe(404)
-  expect((await mira.get('/')).body).not.toContain('Not for long')
-  expect((await tomas.get('/people/tomas/likes')).body).not.toContain('Not for long')
-  for (const action of ['delete', 'like', 'comments']) {
-    expect((await mira.post(`${path}/${action}`, { text: 'x' })).statusCode).toBe(404)
+  const page = await mira.get(path)
+  expect(page.statusCode).toBe(410)
+  expect(textOf(page.body)).toContain('The author removed this entry')
+  expect(textOf(page.body)).toContain('A pity')
+  for (const list of [
+    '/',
+    '/everything',
+    '/people/mira',
+    '/feed.atom',
+    '/people/mira/feed.atom',
+    '/people/tomas/likes',
+  ])
+    expect((await tomas.get(list)).body).not.toContain('Not for long')
+  await mira.get('/post')
+  for (const action of ['delete', 'like', 'comments', 'edit']) {
+    const reply = await mira.post(`${path}/${action}`, { text: 'x', title: 'x' })
+    expect([action, reply.statusCode]).toEqual([action, 410])
+    expect(textOf(reply.body)).toContain('The author removed this entry')
   }
+})
+
+test('a person edits an own message, which says so, and no other entry', async () => {
+  const mira = await signedIn('mira')
+  const path = await post(mira, 'Frist')
+  expect((await mira.get(path)).body).toContain(`href="${path}/edit"`)
+  await mira.get(`${path}/edit`)
+  expect((await mira.post(`${path}/edit`, { title: '' })).statusCode).toBe(422)
+  const edit = { title: 'First', link: 'example.org/first' }
+  expect((await mira.post(`${path}/edit`, edit)).headers.location).toBe(path)
+  const page = await mira.get(path)
+  expect(textOf(page.body)).toMatch(/edited.*First/)
+  expect(page.body).toContain('https://example.org/first')
+  await mira.post(`${path}/edit`, { title: 'First' })
+  expect((await mira.get(path)).body).not.toContain('example.org/first')
+  const tomas = await signedIn('tomas')
+  expect((await tomas.get(`${path}/edit`)).statusCode).toBe(403)
+  expect((await tomas.post(`${path}/edit`, edit)).statusCode).toBe(403)
 })
 
 test.each(['/post', '/sign-out', '/sign-in', '/import', '/entries/x/like', '/comments/x/delete'])(

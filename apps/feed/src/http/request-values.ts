@@ -8,8 +8,8 @@ export function isRead({ method }: FastifyRequest): boolean {
 }
 
 /** Reads the cursor in a page's address; undefined if there is none. Throws `Problem` for an invalid one. */
-export function cursorOf(request: FastifyRequest): string | undefined {
-  const { after } = request.query as { after?: unknown }
+export function cursorOf(request: FastifyRequest, name: 'after' | 'before' = 'after'): string | undefined {
+  const { [name]: after } = request.query as Partial<Record<string, unknown>>
   if (after === undefined || after === '') return undefined
   if (typeof after !== 'string' || after.length > 4000) {
     throw new Problem(

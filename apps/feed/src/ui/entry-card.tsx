@@ -160,6 +160,7 @@ export function EntryHead({
       <a class="when" href={`/entries/${entry.id}`} tabIndex={tabIndex}>
         <TimeAgo time={entry.published} now={ctx.now} />
       </a>
+      {entry.edited === undefined ? null : <span class="faint">edited</span>}
     </p>
   )
 }

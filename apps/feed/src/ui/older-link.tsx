@@ -8,12 +8,14 @@ export interface Paging {
   readonly previous?: string | undefined
   /** True for any page but the first. */
   readonly paged: boolean
+  /** Name of the cursor in the address. Default: `after`. */
+  readonly by?: 'after' | 'before'
 }
 
 /** Links to the previous and the next page, or a note at the end of the list. */
 export function OlderLink({
   path,
-  paging: { cursor, previous, paged },
+  paging: { cursor, previous, paged, by = 'after' },
   label = 'Older',
   before = 'Newer',
   start = 'Back to the newest',
@@ -29,7 +31,8 @@ export function OlderLink({
   readonly end?: string
 }): JSX.Element | null {
   if (cursor === undefined && !paged) return null
-  const pageAt = (after: string): string => `${path}?after=${encodeURIComponent(after)}`
+  const pageAt = (after: string): string =>
+    `${path}${path.includes('?') ? '&' : '?'}${by}=${encodeURIComponent(after)}`
   return (
     <nav class="pages" aria-label="Pages">
       {paged ? (

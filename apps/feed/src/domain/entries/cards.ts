@@ -40,12 +40,12 @@ export async function cardsOf(
 ): Promise<readonly Card[]> {
   const ids = entries.map((entry) => entry.id)
   const [comments, likes] = await Promise.all([lastComments(data, ids), lastLikes(data, ids)])
-  const answers = [...comments, ...likes].flatMap<Liker>(({ items }) => items)
+  const answers = [...comments, ...likes].flatMap<Liker>((items) => items)
   const [names, liked] = await Promise.all([namesOn(data, entries, answers), likedAmong(data, viewer, ids)])
   return entries.map((entry, i) => ({
     ...names.published(entry),
-    comments: names.by(comments[i]),
-    likes: names.by(likes[i]),
+    comments: names.by(comments[i], entry.comments),
+    likes: names.by(likes[i], entry.likes),
     liked: liked.has(entry.id),
   }))
 }
@@ -54,7 +54,8 @@ export async function cardsOf(
 export interface Names {
   published(entry: Entry): PublishedEntry
   by<Answer extends { readonly person_id: string }>(
-    excerpt: Excerpt<Answer> | undefined,
+    items: readonly Answer[] | undefined,
+    total: number,
   ): Excerpt<Answer & By>
 }
 
@@ -80,9 +81,9 @@ export async function namesOn(
       person: entry.person_id === undefined ? undefined : people.get(entry.person_id),
       source: entry.source_id === undefined ? undefined : sources.get(entry.source_id),
     }),
-    by: (excerpt) => ({
-      items: excerpt?.items.map((item) => ({ ...item, person: people.get(item.person_id) })) ?? [],
-      total: excerpt?.total ?? 0,
+    by: (items = [], total) => ({
+      items: items.map((item) => ({ ...item, person: people.get(item.person_id) })),
+      total,
     }),
   }
 }

@@ -1,7 +1,7 @@
-import { isLooseleafError } from 'looseleaf'
+import { isLooseleafError, unset } from 'looseleaf'
 import type { Entry } from '../../kinds/entry.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
-import { freshEntry } from './fresh-entry.ts'
+import { freshEntry, linkedAs } from './fresh-entry.ts'
 import { insertOnce, type PostOptions } from './insert-once.ts'
 import type { List } from '../site/lists.ts'
 
@@ -11,8 +11,13 @@ export const UNDATED_BEFORE: number = 365 * 24 * 60 * 60 * 1_000
 /** Largest number of other entries with the same link below an entry. */
 const MAX_SHARES = 12
 
-export function newestEntries({ entries }: SiteData, cursor?: string): Promise<List<Entry>> {
-  return entries.byTime.page({}, { order: 'desc', limit: ENTRIES_PER_PAGE, cursor, scatter: true })
+/** Returns the newest entries of all people and sources. A page has fewer if some of its entries were removed. */
+export async function newestEntries({ entries }: SiteData, cursor?: string): Promise<List<Entry>> {
+  const page = await entries.byTime.page(
+    {},
+    { order: 'desc', limit: ENTRIES_PER_PAGE, cursor, scatter: true },
+  )
+  return { ...page, items: page.items.filter(({ removed }) => removed === undefined) }
 }
 
 export function entriesOfPerson(
@@ -58,11 +63,74 @@ export function postEntry(
   { once, now = new Date() }: PostOptions = {},
 ): Promise<string> {
   const { person_id, title, link } = entry
-  return insertOnce(entries, freshEntry({ ...entry, published: now }, now), {
+  const value = freshEntry({ ...entry, published: now }, now)
+  return insertOnce(entries, {
     once,
     near: person_id,
     isSame: (known) => known.person_id === person_id && known.title === title && known.link === link,
+    insert: (id) => entries.insert(value, { id }),
   })
+}
+
+/** Changes a person's own message. Returns false if it does not exist, was removed, or is not a message of this person. */
+export async function editEntry(
+  { entries }: SiteData,
+  id: string,
+  personId: string,
+  { title, link }: Omit<NewEntry, 'person_id'>,
+  now: Date,
+): Promise<boolean> {
+  const entry = await entries.get(id)
+  if (entry === undefined || !isOwnMessage(entry, personId)) return false
+  if (entry.title === title && entry.link === link) return true
+  const { link_key, media_kind } = linkedAs({ link, media: entry.media })
+  await entries.update(id, {
+    title,
+    link: link ?? unset,
+    link_key: link_key ?? unset,
+    media_kind,
+    edited: now,
+  })
+  return true
+}
+
+/** Returns true for a message that this person wrote, and not for an entry of a source. */
+export function isOwnMessage({ person_id, source_id }: Entry, personId: string | undefined): boolean {
+  return person_id !== undefined && person_id === personId && source_id === undefined
+}
+
+/**
+ * Removes a person's own entry: its content and its likes. The comments of others stay, so its page stays too. Returns false if it does not
+ * exist, was removed, or is another person's.
+ */
+export async function removeEntry(
+  { entries, likes }: SiteData,
+  id: string,
+  personId: string,
+  now: Date,
+): Promise<boolean> {
+  const entry = await entries.get(id)
+  if (entry?.person_id !== personId) return false
+  await entries.update(id, {
+    title: '',
+    body: unset,
+    link: unset,
+    link_key: unset,
+    author: unset,
+    media: unset,
+    media_kind: 'text',
+    tags: unset,
+    edited: unset,
+    // Without these, lists of people, sources and imports do not have it; `quiet` keeps it out of home pages.
+    person_id: unset,
+    source_id: unset,
+    import_id: unset,
+    quiet: true,
+    likes: 0,
+    removed: { by: personId, at: now },
+  })
+  await likes.byEntry.deleteWhere({ entry_id: id })
+  return true
 }
 
 /** Deletes an entry with its comments and likes. Returns false if it does not exist or is another person's. */

@@ -9,32 +9,33 @@ export interface PostOptions {
 /**
  * Inserts an entity under the id that its form contains, so that a form sent twice inserts once. Returns the id. If the stored entity
  * is not the same by `isSame`, because the form was sent again with other content, it inserts under a new id. It also uses a new id
- * if the form's id is not one of this site's forms, or not on the shard of `near`.
+ * if the form's id is not one of this site's forms, or not on the shard of `near`. `insert` throws `ALREADY_EXISTS` for a taken id.
  */
 export async function insertOnce<In, Out>(
   kind: Entities<In, Out> & { readonly store: DataStore },
-  value: NoInfer<In>,
   {
     once,
     near,
     isSame,
+    insert,
   }: {
     readonly once: string | undefined
     readonly near?: string
     readonly isSame: (known: Item<Out>) => boolean
+    readonly insert: (id: string) => Promise<unknown>
   },
 ): Promise<string> {
   const fresh = kind.store.newId(near === undefined ? {} : { near })
   const id = once !== undefined && isFormId(once, near) ? once : fresh
   try {
-    await kind.insert(value, { id })
+    await insert(id)
     return id
   } catch (error) {
     if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
   }
   const known = await kind.get(id)
   if (known !== undefined && isSame(known)) return id
-  await kind.insert(value, { id: fresh })
+  await insert(fresh)
   return fresh
 }
 

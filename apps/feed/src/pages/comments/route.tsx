@@ -1,11 +1,17 @@
 import type { FastifyInstance } from 'fastify'
-import { deleteComment, lastPageOfComments, postComment } from '../../domain/entries/responses.ts'
+import {
+  COMMENTS_PER_PAGE,
+  deleteComment,
+  LAST_COMMENTS,
+  postComment,
+} from '../../domain/entries/responses.ts'
 import { safePath } from '../../http/back-path.ts'
 import { checkForm } from '../../http/check-form.ts'
 import { notFound, Problem } from '../../http/problem.ts'
 import { limits } from '../../http/rate-limits.ts'
 import { idOf } from '../../http/request-values.ts'
 import { signedIn } from '../../http/viewer.ts'
+import { refusal } from '../entries/refusal.ts'
 import { entryView } from '../entries/entry-view.tsx'
 import { commentForm } from './form.ts'
 
@@ -20,16 +26,16 @@ export async function commentRoutes(app: FastifyInstance): Promise<void> {
     const viewer = signedIn(request)
     const entry = await site.data.entries.get(idOf(request, 'entry'))
     if (entry === undefined) throw notFound('entry')
+    if (entry.removed !== undefined) throw await refusal(site.data, entry.id)
     const { values, errors } = checkForm(commentForm, fields)
     if (errors !== undefined)
       return reply.page(await entryView(request, entry, { values: fields, errors }), 422)
     const { once, text } = values
     const comment = { entry_id: entry.id, person_id: viewer.id, text }
     const id = await postComment(site.data, comment, { once })
-    if (id === undefined) throw notFound('entry')
+    if (id === undefined) throw await refusal(site.data, entry.id)
     // The new comment is the last one, and may be on a later page.
-    const after = await lastPageOfComments(site.data, entry.id)
-    const query = after === undefined ? '' : `?after=${encodeURIComponent(after)}`
+    const query = entry.comments < COMMENTS_PER_PAGE ? '' : `?before=${LAST_COMMENTS}`
     return reply.redirect(`/entries/${entry.id}${query}#c-${id}`, 303)
   })
 

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import type { CommentBy, LikedEntry, PublishedEntry } from '../../domain/entries/cards.ts'
+import { isOwnMessage } from '../../domain/entries/entries.ts'
 import type { Excerpt } from '../../domain/site/lists.ts'
 import { CommentItem } from '../../ui/comment-item.tsx'
 import { DeleteForm } from '../../ui/delete-form.tsx'
@@ -12,6 +13,8 @@ import { OlderLink, type Paging } from '../../ui/older-link.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 import { TimeAgo } from '../../ui/time-ago.tsx'
 import { MAX_COMMENT_LENGTH } from '../comments/form.ts'
+
+const REMOVED = 'The author removed this entry'
 
 export interface EntryPageProps {
   readonly ctx: PageContext
@@ -27,34 +30,14 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
   const { ctx, card, comments, paging, shares, form } = props
   const { entry } = card
   const path = `/entries/${entry.id}`
+  const isRemoved = entry.removed !== undefined
   return (
     <Layout
       ctx={ctx}
-      title={`${entry.title.slice(0, 80)}${paging.paged ? ', later comments' : ''}`}
+      title={`${isRemoved ? REMOVED : entry.title.slice(0, 80)}${paging.paged ? ', later comments' : ''}`}
       entryId={entry.id}
     >
-      <article class="entry whole" aria-labelledby="title">
-        <EntryAvatar card={card} />
-        <div class="entry-main">
-          <EntryHead ctx={ctx} card={card} />
-          <h1 class="entry-title" dir="auto" id="title">
-            <EntryTitle entry={entry} />
-          </h1>
-          {entry.body === undefined ? null : (
-            <p class="entry-body" dir="auto">
-              {entry.body}
-            </p>
-          )}
-          <EntryExtras entry={entry} />
-          <div class="actions">
-            <LikeButton ctx={ctx} entry={entry} liked={card.liked} back={ctx.path} />
-            {ctx.viewer !== undefined && entry.person_id === ctx.viewer.id ? (
-              <DeleteForm ctx={ctx} action={`${path}/delete`} noun="entry" />
-            ) : null}
-          </div>
-          <LikesLine likes={card.likes} liked={card.liked} viewer={ctx.viewer} />
-        </div>
-      </article>
+      {isRemoved ? <h1 class="page-title">{REMOVED}</h1> : <WholeEntry ctx={ctx} card={card} />}
       <section class="discussion" aria-labelledby="comments">
         <h2 id="comments">{commentsTitle(comments.total)}</h2>
         {paging.paged ? <p class="faint">This page shows later comments.</p> : null}
@@ -73,10 +56,40 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
           start="Back to the first comments"
           end="These are the last comments."
         />
-        <CommentForm ctx={ctx} entryId={entry.id} form={form} />
+        {isRemoved ? null : <CommentForm ctx={ctx} entryId={entry.id} form={form} />}
       </section>
       <AlsoShared ctx={ctx} shares={shares} />
     </Layout>
+  )
+}
+
+function WholeEntry({ ctx, card }: Pick<EntryPageProps, 'ctx' | 'card'>): JSX.Element {
+  const { entry } = card
+  const path = `/entries/${entry.id}`
+  return (
+    <article class="entry whole" aria-labelledby="title">
+      <EntryAvatar card={card} />
+      <div class="entry-main">
+        <EntryHead ctx={ctx} card={card} />
+        <h1 class="entry-title" dir="auto" id="title">
+          <EntryTitle entry={entry} />
+        </h1>
+        {entry.body === undefined ? null : (
+          <p class="entry-body" dir="auto">
+            {entry.body}
+          </p>
+        )}
+        <EntryExtras entry={entry} />
+        <div class="actions">
+          <LikeButton ctx={ctx} entry={entry} liked={card.liked} back={ctx.path} />
+          {isOwnMessage(entry, ctx.viewer?.id) ? <a href={`${path}/edit`}>Edit</a> : null}
+          {ctx.viewer !== undefined && entry.person_id === ctx.viewer.id ? (
+            <DeleteForm ctx={ctx} action={`${path}/delete`} noun="entry" />
+          ) : null}
+        </div>
+        <LikesLine likes={card.likes} liked={card.liked} viewer={ctx.viewer} />
+      </div>
+    </article>
   )
 }
 

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { JSX } from 'preact'
 import { namesOn } from '../../domain/entries/cards.ts'
 import { alsoShared } from '../../domain/entries/entries.ts'
-import { commentsOn, countComments, lastLikes, likedAmong } from '../../domain/entries/responses.ts'
+import { commentsOn, lastLikes, likedAmong, type CommentsPlace } from '../../domain/entries/responses.ts'
 import type { Entry } from '../../kinds/entry.ts'
 import type { FormState } from '../../ui/form-parts.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
@@ -13,27 +13,25 @@ export async function entryView(
   { site: { data }, viewer }: FastifyRequest,
   entry: Entry,
   form: FormState,
-  after?: string,
+  place: CommentsPlace = {},
 ): Promise<(ctx: PageContext) => JSX.Element> {
-  const [comments, [likes], others] = await Promise.all([
-    commentsOn(data, entry.id, after),
+  const [comments, [likes = []], others] = await Promise.all([
+    commentsOn(data, entry.id, place),
     lastLikes(data, [entry.id]),
     alsoShared(data, entry),
   ])
-  const { cursor, previous } = comments
-  const paged = after !== undefined
-  const isWhole = !paged && cursor === undefined
-  const [names, liked, total] = await Promise.all([
-    namesOn(data, [entry, ...others], [...comments.items, ...(likes?.items ?? [])]),
+  const [names, liked] = await Promise.all([
+    namesOn(data, [entry, ...others], [...comments.items, ...likes]),
     likedAmong(data, viewer?.id, [entry.id]),
-    isWhole ? comments.items.length : countComments(data, entry.id),
   ])
+  const { cursor, previous } = comments
+  const by = place.before === undefined ? 'after' : 'before'
   return (ctx) => (
     <EntryPage
       ctx={ctx}
-      card={{ ...names.published(entry), likes: names.by(likes), liked: liked.has(entry.id) }}
-      comments={names.by({ items: comments.items, total })}
-      paging={{ cursor, previous, paged }}
+      card={{ ...names.published(entry), likes: names.by(likes, entry.likes), liked: liked.has(entry.id) }}
+      comments={names.by(comments.items, entry.comments)}
+      paging={{ cursor, previous, paged: place[by] !== undefined, by }}
       shares={others.map(names.published)}
       form={form}
     />

@@ -1,28 +1,63 @@
 import type { FastifyInstance } from 'fastify'
-import { deleteEntry } from '../../domain/entries/entries.ts'
+import { editEntry, isOwnMessage, removeEntry } from '../../domain/entries/entries.ts'
+import { checkForm } from '../../http/check-form.ts'
 import { notFound, Problem } from '../../http/problem.ts'
 import { limits } from '../../http/rate-limits.ts'
-import { cursorOf, idOf } from '../../http/request-values.ts'
+import { cursorOf, idOf, toSignIn } from '../../http/request-values.ts'
 import { signedIn } from '../../http/viewer.ts'
 import { EMPTY_FORM } from '../../ui/form-parts.tsx'
+import { messageForm } from '../home/form.ts'
+import { EditPage } from './edit-page.tsx'
 import { entryView } from './entry-view.tsx'
+import { refusal } from './refusal.ts'
 
 export async function entryRoutes(app: FastifyInstance): Promise<void> {
   app.get('/entries/:id', async (request, reply) => {
-    const after = cursorOf(request)
+    const place = { after: cursorOf(request), before: cursorOf(request, 'before') }
     const entry = await request.site.data.entries.get(idOf(request, 'entry'))
     if (entry === undefined) throw notFound('entry')
-    return reply.page(await entryView(request, entry, EMPTY_FORM, after))
+    const view = await entryView(request, entry, EMPTY_FORM, place)
+    return reply.page(view, entry.removed === undefined ? 200 : 410)
+  })
+
+  app.get('/entries/:id/edit', async (request, reply) => {
+    const { data } = request.site
+    const id = idOf(request, 'entry')
+    if (request.viewer === undefined) return toSignIn(reply, `/entries/${id}/edit`)
+    const entry = await data.entries.get(id)
+    if (entry === undefined || !isOwnMessage(entry, request.viewer.id))
+      throw await refusal(data, id, cannotEdit())
+    const values = { title: entry.title, link: entry.link ?? '' }
+    return reply.page((ctx) => <EditPage ctx={ctx} entryId={id} form={{ values, errors: {} }} />)
+  })
+
+  app.post('/entries/:id/edit', { config: { rateLimit: limits.post } }, async (request, reply) => {
+    const { data } = request.site
+    const viewer = signedIn(request)
+    const id = idOf(request, 'entry')
+    const { values, errors } = checkForm(messageForm, request.fields)
+    if (errors !== undefined) {
+      const form = { values: request.fields, errors }
+      return reply.page((ctx) => <EditPage ctx={ctx} entryId={id} form={form} />, 422)
+    }
+    if (!(await editEntry(data, id, viewer.id, values, request.now)))
+      throw await refusal(data, id, cannotEdit())
+    return reply.redirect(`/entries/${id}`, 303)
   })
 
   app.post('/entries/:id/delete', { config: { rateLimit: limits.delete } }, async (request, reply) => {
     const { data } = request.site
     const viewer = signedIn(request)
     const id = idOf(request, 'entry')
-    if (!(await deleteEntry(data, id, viewer.id))) {
-      if ((await data.entries.get(id)) === undefined) throw notFound('entry')
-      throw new Problem(403, 'You cannot delete this entry', 'Only its publisher can delete an entry.')
-    }
+    if (!(await removeEntry(data, id, viewer.id, request.now))) throw await refusal(data, id, cannotRemove())
     return reply.redirect(`/people/${viewer.name}`, 303)
   })
+}
+
+function cannotEdit(): Problem {
+  return new Problem(403, 'You cannot edit this entry', 'Only its writer can edit a message.')
+}
+
+function cannotRemove(): Problem {
+  return new Problem(403, 'You cannot delete this entry', 'Only its publisher can delete an entry.')
 }

@@ -1,17 +1,19 @@
 import type { FastifyInstance } from 'fastify'
 import { likeEntry, unlikeEntry } from '../../domain/entries/responses.ts'
 import { backPath } from '../../http/back-path.ts'
-import { notFound } from '../../http/problem.ts'
 import { limits } from '../../http/rate-limits.ts'
 import { idOf } from '../../http/request-values.ts'
 import { signedIn } from '../../http/viewer.ts'
+import { refusal } from '../entries/refusal.ts'
 
 export async function likeRoutes(app: FastifyInstance): Promise<void> {
   const config = { rateLimit: limits.like }
 
   app.post('/entries/:id/like', { config }, async (request, reply) => {
-    const { id } = signedIn(request)
-    if (!(await likeEntry(request.site.data, idOf(request, 'entry'), id))) throw notFound('entry')
+    const { data } = request.site
+    const viewer = signedIn(request)
+    const id = idOf(request, 'entry')
+    if (!(await likeEntry(data, id, viewer.id))) throw await refusal(data, id)
     return reply.redirect(backPath(request.fields['back']), 303)
   })
 

@@ -68,5 +68,5 @@ async function likedEntries(data: SiteData, person: Person, after: string | unde
     data.entries,
     likes.items.map((like) => like.entry_id),
   )
-  return { ...likes, items: [...entries.values()] }
+  return { ...likes, items: [...entries.values()].filter(({ removed }) => removed === undefined) }
 }
