@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { startDeliveries } from './delivery/start-deliveries.ts'
 import { openSite, type Site } from './domain/site/site.ts'
 import { settingOnce } from './domain/site/settings.ts'
 import { seedSample } from './day/sample/seed.ts'
@@ -35,6 +36,9 @@ export async function serve(settings: Settings): Promise<RunningSite> {
     await warmUp(site, secret)
     const app = await createApp({ site, stage, secret, host: settings.host, origin: settings.origin })
     const url = await listen(app, settings)
+    const deliveries = settings.delivers
+      ? startDeliveries(site, { onError: (error) => console.error(error) })
+      : undefined
     return {
       url,
       seeded,
@@ -43,6 +47,7 @@ export async function serve(settings: Settings): Promise<RunningSite> {
         const timer = setTimeout(() => app.server.closeAllConnections(), STOP_TIMEOUT_MS)
         await app.close()
         clearTimeout(timer)
+        await deliveries?.stop()
         await site.close()
       },
     }

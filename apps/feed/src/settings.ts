@@ -18,6 +18,8 @@ export interface Settings {
   /** Location of the data for people, without credentials. */
   readonly place: string
   readonly files: readonly string[]
+  /** False if only other processes deliver entries to home pages. */
+  readonly delivers: boolean
   /** The name of the person for whom files are imported. */
   readonly as: string | undefined
 }
@@ -41,6 +43,7 @@ export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv): S
     shards: values.data === undefined && shards ? shardsFrom(shards) : openFolder(folder),
     place: values.data === undefined && shards ? 'the databases of LOOSELEAF_SHARDS' : folder,
     files: positionals.map((file) => resolve(userFolder, file)),
+    delivers: readDelivers(env['FEED_DELIVER']),
     as: values.as,
   }
 }
@@ -76,6 +79,12 @@ function readOrigin(text: string | undefined): string | undefined {
   throw new BadSetting(
     `An origin is the beginning of an address, such as https://feed.example.org; got “${withoutPassword(trimmed).slice(0, 80)}”.`,
   )
+}
+
+function readDelivers(text: string | undefined): boolean {
+  const where = text?.trim() || 'here'
+  if (where === 'here' || where === 'elsewhere') return where === 'here'
+  throw new BadSetting(`FEED_DELIVER is “here” or “elsewhere”; got “${where.slice(0, 20)}”.`)
 }
 
 function withoutPassword(address: string): string {

@@ -25,6 +25,8 @@ export interface DeliveriesOptions {
   readonly onError: (error: unknown) => void
   /** Returns the current time. Default: that of the machine. */
   readonly now?: () => Date
+  /** Milliseconds until other processes deliver what a killed one was delivering. Default: 5,000. */
+  readonly leaseMs?: number
 }
 
 /**
@@ -36,9 +38,13 @@ export function startDeliveries(
   { store, data }: Pick<Site, 'store' | 'data'>,
   options: DeliveriesOptions,
 ): Deliveries {
-  const { strategy = hybrid(), now = () => new Date(), onError } = options
+  const { strategy = hybrid(), now = () => new Date(), leaseMs = 5_000, onError } = options
   const handler = (change: ChangedEntity): Promise<void> => handleChange(data, change, strategy, now)
-  const consumer = consume(store, DELIVER, handler, { from: 'beginning', onError: (error) => onError(error) })
+  const consumer = consume(store, DELIVER, handler, {
+    from: 'beginning',
+    leaseMs,
+    onError: (error) => onError(error),
+  })
   const stopped = new AbortController()
   const looking = lookForDue()
 

@@ -11,14 +11,16 @@ export function isRead({ method }: FastifyRequest): boolean {
 export function cursorOf(request: FastifyRequest, name: 'after' | 'before' = 'after'): string | undefined {
   const { [name]: after } = request.query as Partial<Record<string, unknown>>
   if (after === undefined || after === '') return undefined
-  if (typeof after !== 'string' || after.length > 4000) {
-    throw new Problem(
-      400,
-      'Invalid page address',
-      'This site did not create the address of this page. Start again at the first page.',
-    )
-  }
+  if (typeof after !== 'string' || after.length > 4000) throw invalidAddress()
   return after
+}
+
+export function invalidAddress(): Problem {
+  return new Problem(
+    400,
+    'Invalid page address',
+    'This site did not create the address of this page. Start again at the first page.',
+  )
 }
 
 /** Reads the id in an address. Throws the 404 for `thing` if it is not an id. */

@@ -1,5 +1,8 @@
 import type { FastifyRequest } from 'fastify'
+import { isLooseleafError } from 'looseleaf'
 import type { Person } from '../kinds/person.ts'
+import type { HomeRows } from '../domain/home/home-list.ts'
+import { readHome } from '../domain/home/queries.ts'
 import { personOfSession } from '../domain/accounts/sessions.ts'
 import { Problem } from './problem.ts'
 import { sessionKey } from './session.ts'
@@ -9,18 +12,29 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The signed-in person, once `readViewer` has run. */
     viewer: Person | undefined
+    /** The person's home page, for the number of unread entries on every page; undefined for a form. */
+    home: HomeRows | undefined
   }
 }
 
 export const viewers = shared(async (app) => {
   app.decorateRequest('viewer', undefined)
+  app.decorateRequest('home', undefined)
 })
 
-/** Hook that reads the signed-in person. */
+/** Hook that reads the signed-in person, and for a page also the person's home, at the same time. */
 export async function readViewer(request: FastifyRequest): Promise<void> {
   const session = sessionKey(request)
-  if (session !== undefined && request.viewer === undefined)
-    request.viewer = await personOfSession(request.site.data, session, request.now)
+  if (session === undefined || request.viewer !== undefined) return
+  const { data } = request.site
+  const isPage = request.method !== 'POST'
+  const [viewer, home] = await Promise.all([
+    personOfSession(data, session, request.now),
+    // A page without its number of unread entries is better than none, while a shard of a followed channel does not answer.
+    isPage ? readHome(data, session.personId).catch(noneOf) : undefined,
+  ])
+  request.viewer = viewer
+  if (viewer !== undefined) request.home = home
 }
 
 /** Returns the signed-in person who sent a form. Throws `Problem` with status 401 if there is none. */
@@ -28,4 +42,9 @@ export function signedIn({ viewer }: FastifyRequest): Person {
   if (viewer === undefined)
     throw new Problem(401, 'You are not signed in', 'Sign in first, and send the form again.')
   return viewer
+}
+
+function noneOf(error: unknown): undefined {
+  if (!isLooseleafError(error)) throw error
+  return undefined
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
+import { countUnread } from '../domain/home/home-list.ts'
 import { sessionKey } from '../http/session.ts'
 import { shared } from '../http/shared.ts'
 import type { PageContext } from '../ui/page-context.ts'
@@ -33,10 +34,11 @@ export const rendering = shared<RenderingOptions>(async (app, { window }) => {
   })
 
   function contextOf(request: FastifyRequest, reply: FastifyReply): PageContext {
-    const { viewer, now, trace, formXray } = request
+    const { viewer, home, now, trace, formXray } = request
     let token: string | undefined
     return {
       viewer,
+      unread: home && countUnread(home).total,
       unknownViewer: viewer === undefined && reply.statusCode >= 500 && sessionKey(request) !== undefined,
       token: () => (token ??= reply.formToken()),
       path: pagePath(request),

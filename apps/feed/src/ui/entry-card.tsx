@@ -34,7 +34,7 @@ export function EntryList({
  * Tab index of links on a card beside its entry. The title, the comment and the like of each card are tab stops; the others are stops on
  * the page of the entry, so that a list has few.
  */
-const CARD_TAB_INDEX = -1
+export const CARD_TAB_INDEX = -1
 
 /** Lengths of texts on a card, in UTF-16 units. The page of the entry has all of them. */
 const CARD_TITLE_LENGTH = 250
@@ -42,8 +42,17 @@ const CARD_BODY_LENGTH = 200
 /** Length of the name of a link. */
 const MAX_NAME_LENGTH = 60
 
+export interface EntryCardProps {
+  readonly ctx: PageContext
+  readonly card: Card
+  /** Reason why it is in the list. */
+  readonly reason?: JSX.Element
+  /** Further forms for it. */
+  readonly acts?: JSX.Element
+}
+
 /** An entry in a list, with its likes and last comments. */
-export function EntryCard({ ctx, card }: { readonly ctx: PageContext; readonly card: Card }): JSX.Element {
+export function EntryCard({ ctx, card, reason, acts }: EntryCardProps): JSX.Element {
   const { entry, comments, likes } = card
   const page = `/entries/${entry.id}`
   const earlier = comments.total - comments.items.length
@@ -53,6 +62,7 @@ export function EntryCard({ ctx, card }: { readonly ctx: PageContext; readonly c
       <EntryAvatar card={card} />
       <div class="entry-main">
         <EntryHead ctx={ctx} card={card} tabIndex={CARD_TAB_INDEX} />
+        {reason}
         <CardTitle entry={entry} />
         {entry.body === undefined ? null : (
           <p class="entry-body clamp" dir="auto">
@@ -82,6 +92,7 @@ export function EntryCard({ ctx, card }: { readonly ctx: PageContext; readonly c
           <a href={`${page}#comment`}>
             Comment<span class="unseen"> on {name}</span>
           </a>
+          {acts}
         </div>
       </div>
     </article>

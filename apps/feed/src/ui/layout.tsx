@@ -57,6 +57,12 @@ export function Layout({ ctx, title, section, feed, entryId, children }: LayoutP
                   <li key={tab.section}>
                     <a href={tab.href} aria-current={tab.section === section ? 'page' : undefined}>
                       {tab.label}
+                      {tab.section === 'home' && ctx.unread ? (
+                        <span class="count">
+                          {ctx.unread}
+                          <span class="unseen"> unread</span>
+                        </span>
+                      ) : null}
                     </a>
                   </li>
                 ))}

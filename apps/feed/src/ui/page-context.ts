@@ -5,6 +5,8 @@ import type { Trace } from 'looseleaf'
 export interface PageContext {
   /** The signed-in person. */
   readonly viewer: Person | undefined
+  /** Number of unread entries on the person's home page; undefined if no person is signed in, and on the page of a refused form. */
+  readonly unread: number | undefined
   /** True if a person is signed in and could not be read, because a shard does not answer. */
   readonly unknownViewer: boolean
   /** Returns the token for every form of the page. A form without it is refused. */

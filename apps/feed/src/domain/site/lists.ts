@@ -1,4 +1,4 @@
-import type { CheckedWhere, CheckedWheres, Entities, EntityId, IndexOf, Item, ListItem } from 'looseleaf'
+import type { CheckedWheres, Entities, EntityId, IndexOf, Item } from 'looseleaf'
 
 export interface List<T> {
   readonly items: readonly T[]
@@ -36,20 +36,6 @@ export async function newestOfEach<T, Keys extends readonly unknown[], const W e
 ): Promise<readonly Excerpt<Item<T>>[]> {
   if (wheres.length === 0) return []
   const pages = await index.pageMany<W>(wheres, { order: 'desc', limit })
-  return withTotals(index, wheres, pages)
-}
-
-/** Returns the newest rows of a covering index for each condition with their number, without reading entities. */
-export async function newestRowsOfEach<T, Keys extends readonly unknown[], Included, const W extends object>(
-  index: IndexOf<T, Keys, Included>,
-  wheres: Wheres<T, Keys, W>,
-  limit: number,
-): Promise<readonly Excerpt<ListItem<T, Keys, Included>>[]> {
-  const pages = await Promise.all(
-    wheres.map((where: CheckedWhere<T, Keys, undefined, W, undefined>) =>
-      index.list<W>(where, { order: 'desc', limit, verify: false }),
-    ),
-  )
   return withTotals(index, wheres, pages)
 }
 

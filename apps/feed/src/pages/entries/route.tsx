@@ -1,5 +1,7 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { editEntry, isOwnMessage, removeEntry } from '../../domain/entries/entries.ts'
+import { markRead } from '../../domain/home/commands.ts'
+import { isUnread } from '../../domain/home/home-list.ts'
 import { checkForm } from '../../http/check-form.ts'
 import { notFound, Problem } from '../../http/problem.ts'
 import { limits } from '../../http/rate-limits.ts'
@@ -16,6 +18,7 @@ export async function entryRoutes(app: FastifyInstance): Promise<void> {
     const place = { after: cursorOf(request), before: cursorOf(request, 'before') }
     const entry = await request.site.data.entries.get(idOf(request, 'entry'))
     if (entry === undefined) throw notFound('entry')
+    await openEntry(request, entry.id)
     const view = await entryView(request, entry, EMPTY_FORM, place)
     return reply.page(view, entry.removed === undefined ? 200 : 410)
   })
@@ -52,6 +55,16 @@ export async function entryRoutes(app: FastifyInstance): Promise<void> {
     if (!(await removeEntry(data, id, viewer.id, request.now))) throw await refusal(data, id, cannotRemove())
     return reply.redirect(`/people/${viewer.name}`, 303)
   })
+}
+
+/** Marks an entry as read, if it is an unread one of the visitor's home page. */
+async function openEntry(request: FastifyRequest, entryId: string): Promise<void> {
+  const { viewer, home } = request
+  const row = home?.rows.find(({ entry_id }) => entry_id === entryId)
+  if (viewer === undefined || home === undefined || row === undefined || !isUnread(row, home)) return
+  await markRead(request.site.data, viewer.id, row)
+  const rows = home.rows.map((other) => (other === row ? { ...row, read: true } : other))
+  request.home = { ...home, rows }
 }
 
 function cannotEdit(): Problem {

@@ -1,64 +1,92 @@
 import type { JSX } from 'preact'
-import type { Card } from '../../domain/entries/cards.ts'
-import { Composer } from './composer.tsx'
-import { EntryList } from '../../ui/entry-card.tsx'
+import type { HomeCards } from '../../domain/home/home-page.ts'
+import type { HomeOrder } from '../../domain/home/home-list.ts'
+import { HOME_LIMIT } from '../../kinds/inbox-item.ts'
+import type { MediaKind } from '../../kinds/entry.ts'
 import { EmptyState } from '../../ui/empty-state.tsx'
+import { EntryCard } from '../../ui/entry-card.tsx'
 import { EMPTY_FORM } from '../../ui/form-parts.tsx'
 import { Layout } from '../../ui/layout.tsx'
 import { OlderLink, type Paging } from '../../ui/older-link.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
+import { Composer } from './composer.tsx'
+import { HiddenNotice, HideForm } from './hide-forms.tsx'
+import { HomeTools } from './home-tools.tsx'
+import { HomeReason } from './home-reason.tsx'
+import { UnreadList } from './unread-list.tsx'
 
 export interface HomePageProps {
   readonly ctx: PageContext
-  readonly cards: readonly Card[]
+  readonly home: HomeCards
+  readonly order: HomeOrder
+  readonly media: MediaKind | undefined
+  /** Time of the last delivery that the page shows, for the form that marks all as read. */
+  readonly seenUpTo: Date
+  /** True if older entries are left out. */
+  readonly isFull: boolean
   readonly paging: Paging
 }
 
-export function HomePage({ ctx, cards, paging }: HomePageProps): JSX.Element {
+/** The home page of a signed-in person: entries of the people and sources that the person follows. */
+export function HomePage(props: HomePageProps): JSX.Element {
+  const { ctx, home, order, media, seenUpTo, isFull, paging } = props
+  const { cards, unread, justHidden } = home
+  const path = media === undefined ? '/' : `/?media=${media}`
   return (
-    <Layout
-      ctx={ctx}
-      title={paging.paged ? 'Older entries' : ''}
-      section="home"
-      feed={paging.paged ? undefined : '/feed.atom'}
-    >
-      <h1 class={paging.paged ? 'page-title' : 'unseen'}>
-        {paging.paged ? 'Older entries' : 'Newest entries'}
-      </h1>
-      {paging.paged ? null : ctx.viewer === undefined ? (
-        <Welcome window={ctx.window} />
+    <Layout ctx={ctx} title={paging.paged ? 'Older entries' : ''} section="home">
+      <h1 class={paging.paged ? 'page-title' : 'unseen'}>{paging.paged ? 'Older entries' : 'Home'}</h1>
+      {paging.paged ? null : <Composer ctx={ctx} form={EMPTY_FORM} />}
+      <HomeTools ctx={ctx} order={order} media={media} seenUpTo={seenUpTo} />
+      {justHidden === undefined ? null : <HiddenNotice ctx={ctx} entry={justHidden} />}
+      <UnreadList unread={unread} />
+      {cards.length === 0 && !paging.paged ? (
+        <NoEntries media={media} />
       ) : (
-        <Composer ctx={ctx} form={EMPTY_FORM} />
+        <ol class="entries">
+          {cards.map((card) => (
+            <li key={card.entry.id} class={card.isUnread ? 'unread' : undefined}>
+              <EntryCard
+                ctx={ctx}
+                card={card}
+                reason={<HomeReason card={card} />}
+                acts={<HideForm ctx={ctx} entry={card.entry} />}
+              />
+            </li>
+          ))}
+        </ol>
       )}
-      {cards.length === 0 ? (
-        <EmptyState title="A fresh, empty page">
-          <p>
-            Nothing has been published here yet. <a href="/post">Post the first message</a>, or{' '}
-            <a href="/import">import a feed</a>.
-          </p>
-        </EmptyState>
-      ) : (
-        <EntryList ctx={ctx} cards={cards} />
-      )}
-      <OlderLink path="/" paging={paging} />
+      <OlderLink path={path} paging={paging} end="" />
+      {paging.cursor === undefined && cards.length > 0 ? <EndOfHome isFull={isFull} /> : null}
     </Layout>
   )
 }
 
-function Welcome({ window }: Pick<PageContext, 'window'>): JSX.Element {
+function NoEntries({ media }: Pick<HomePageProps, 'media'>): JSX.Element {
   return (
-    <section class="welcome" aria-label="Welcome">
+    <EmptyState title={media === undefined ? 'Nothing here yet' : 'Nothing of this kind'}>
       <p>
-        <strong>Everything your people share, on one page.</strong> Their blogs, pictures, bookmarks and
-        passing thoughts, with comments and likes. <a href="/sign-in">Sign in as one of them</a> to join in.
+        {media === undefined ? (
+          <>
+            Entries of the people and sources that you follow come here. Look at{' '}
+            <a href="/everything">everything on this site</a>, find <a href="/people">people</a> and{' '}
+            <a href="/sources">sources</a>, or <a href="/import">import a feed</a>.
+          </>
+        ) : (
+          <a href="/">Show entries of all kinds</a>
+        )}
       </p>
-      {window === undefined ? null : (
-        <p>
-          All data is in a store without a schema, on plain tables of several databases.{' '}
-          <a href={window}>Look into the store</a> to see the statements of each page, and to watch what
-          happens when a shard breaks.
-        </p>
-      )}
-    </section>
+    </EmptyState>
+  )
+}
+
+function EndOfHome({ isFull }: Pick<HomePageProps, 'isFull'>): JSX.Element {
+  return (
+    <p class="faint">
+      {isFull
+        ? `These are the latest ${HOME_LIMIT} entries.`
+        : 'These are all entries that have come to you.'}{' '}
+      Others are on the pages of <a href="/people">people</a> and <a href="/sources">sources</a>, and in{' '}
+      <a href="/everything">everything on this site</a>.
+    </p>
   )
 }

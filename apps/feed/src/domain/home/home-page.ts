@@ -1,0 +1,83 @@
+import type { Entry } from '../../kinds/entry.ts'
+import type { SiteData } from '../../kinds/site-data.ts'
+import { cardsOf, type Card } from '../entries/cards.ts'
+import { byId } from '../site/lists.ts'
+import { countUnread, isUnread, type HomePart, type HomeRow, type HomeRows } from './home-list.ts'
+
+/** An entry of a home page, with the reason why it is there. */
+export interface HomeCard extends Card {
+  readonly isUnread: boolean
+  /** Followed channels that brought it. Empty for an own message. */
+  readonly via: readonly Channel[]
+  /** Name of the person whose comment moved it up; undefined if no comment did. */
+  readonly bumpedBy: string | undefined
+}
+
+/** A source or a person, for people who follow it. */
+export interface Channel {
+  readonly id: string
+  readonly name: string
+  readonly href: string
+  readonly isPerson: boolean
+}
+
+export interface HomeCards {
+  readonly cards: readonly HomeCard[]
+  /** Channels with unread entries, most first. */
+  readonly unread: readonly { readonly channel: Channel; readonly unread: number }[]
+  /** An entry that was just hidden, so that the page can offer to show it again. */
+  readonly justHidden: Entry | undefined
+}
+
+/** Reads the cards of a part of a home, and the names of its channels. Removed entries are left out. */
+export async function homeCards(
+  data: SiteData,
+  personId: string,
+  home: HomeRows,
+  part: HomePart,
+  hiddenId: string | undefined,
+): Promise<HomeCards> {
+  const unread = countUnread(home).byChannel
+  const channelIds = [...part.rows.flatMap(({ via }) => via), ...unread.map(({ channel_id }) => channel_id)]
+  const [entries, people, sources] = await Promise.all([
+    byId(data.entries, [...part.rows.map(({ entry_id }) => entry_id), hiddenId]),
+    byId(data.people, channelIds),
+    byId(data.sources, channelIds),
+  ])
+  const channelOf = (id: string): Channel => {
+    const [person, source] = [people.get(id), sources.get(id)]
+    if (person !== undefined)
+      return { id, name: person.full_name, href: `/people/${person.name}`, isPerson: true }
+    return { id, name: source?.title ?? 'A former member', href: `/sources/${id}`, isPerson: false }
+  }
+  const shown = part.rows.flatMap((row) => {
+    const entry = entries.get(row.entry_id)
+    return entry === undefined || entry.removed !== undefined ? [] : [{ row, entry }]
+  })
+  const cards = await cardsOf(
+    data,
+    shown.map(({ entry }) => entry),
+    personId,
+  )
+  return {
+    cards: cards.map((card, i) => {
+      const { row } = shown[i] as { row: HomeRow }
+      return {
+        ...card,
+        isUnread: isUnread(row, home),
+        via: row.via.filter((id) => id !== personId).map(channelOf),
+        bumpedBy: home.order === 'activity' && row.bumped > row.arrived ? lastCommenter(card) : undefined,
+      }
+    }),
+    unread: unread.map(({ channel_id, unread: count }) => ({
+      channel: channelOf(channel_id),
+      unread: count,
+    })),
+    justHidden: hiddenId === undefined ? undefined : entries.get(hiddenId),
+  }
+}
+
+function lastCommenter({ comments }: Card): string | undefined {
+  const last = comments.items.at(-1)
+  return last === undefined ? undefined : (last.person?.full_name ?? 'A former member')
+}

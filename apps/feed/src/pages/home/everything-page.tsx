@@ -1,0 +1,61 @@
+import type { JSX } from 'preact'
+import type { Card } from '../../domain/entries/cards.ts'
+import { EntryList } from '../../ui/entry-card.tsx'
+import { EmptyState } from '../../ui/empty-state.tsx'
+import { Layout } from '../../ui/layout.tsx'
+import { OlderLink, type Paging } from '../../ui/older-link.tsx'
+import type { PageContext } from '../../ui/page-context.ts'
+
+export interface EverythingPageProps {
+  readonly ctx: PageContext
+  readonly cards: readonly Card[]
+  readonly paging: Paging
+  /** Path of the page: `/` for visitors who are not signed in. */
+  readonly path: '/' | '/everything'
+}
+
+/** The newest entries of all people and sources. It is the first page of visitors who are not signed in. */
+export function EverythingPage({ ctx, cards, paging, path }: EverythingPageProps): JSX.Element {
+  return (
+    <Layout
+      ctx={ctx}
+      title={paging.paged ? 'Older entries' : path === '/' ? '' : 'Everything'}
+      {...(path === '/' && { section: 'home' })}
+      feed={paging.paged ? undefined : '/feed.atom'}
+    >
+      <h1 class={paging.paged ? 'page-title' : 'unseen'}>
+        {paging.paged ? 'Older entries' : 'Newest entries'}
+      </h1>
+      {paging.paged || ctx.viewer !== undefined ? null : <Welcome window={ctx.window} />}
+      {cards.length === 0 ? (
+        <EmptyState title="A fresh, empty page">
+          <p>
+            Nothing has been published here yet. <a href="/post">Post the first message</a>, or{' '}
+            <a href="/import">import a feed</a>.
+          </p>
+        </EmptyState>
+      ) : (
+        <EntryList ctx={ctx} cards={cards} />
+      )}
+      <OlderLink path={path} paging={paging} />
+    </Layout>
+  )
+}
+
+function Welcome({ window }: Pick<PageContext, 'window'>): JSX.Element {
+  return (
+    <section class="welcome" aria-label="Welcome">
+      <p>
+        <strong>Everything your people share, on one page.</strong> Their blogs, pictures, bookmarks and
+        passing thoughts, with comments and likes. <a href="/sign-in">Sign in as one of them</a> to join in.
+      </p>
+      {window === undefined ? null : (
+        <p>
+          All data is in a store without a schema, on plain tables of several databases.{' '}
+          <a href={window}>Look into the store</a> to see the statements of each page, and to watch what
+          happens when a shard breaks.
+        </p>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,37 @@
+import type { JSX } from 'preact'
+import { CARD_TAB_INDEX } from '../../ui/entry-card.tsx'
+import type { HomeCard } from '../../domain/home/home-page.ts'
+
+/** Most names of a reason. */
+const NAMES = 3
+
+/** Says why an entry is on a home page. An own message without comments needs no reason. */
+export function HomeReason({
+  card: { via, bumpedBy },
+}: {
+  readonly card: Pick<HomeCard, 'via' | 'bumpedBy'>
+}): JSX.Element | null {
+  if (via.length === 0 && bumpedBy === undefined) return null
+  const shown = via.slice(0, via.length > NAMES ? NAMES - 1 : NAMES)
+  const others = via.length - shown.length
+  return (
+    <p class="reason faint">
+      {via.length === 0 ? null : 'because you follow '}
+      {shown.map(({ id, name, href }, i) => (
+        <>
+          {i === 0 ? '' : i === shown.length - 1 && others === 0 ? ' and ' : ', '}
+          <a key={id} href={href} tabIndex={CARD_TAB_INDEX}>
+            <bdi>{name}</bdi>
+          </a>
+        </>
+      ))}
+      {others === 0 ? null : ` and ${others} others`}
+      {bumpedBy === undefined ? null : (
+        <>
+          {via.length === 0 ? '' : ' · '}
+          <bdi>{bumpedBy}</bdi> commented
+        </>
+      )}
+    </p>
+  )
+}

@@ -1,0 +1,22 @@
+import type { JSX } from 'preact'
+import type { HomeCards } from '../../domain/home/home-page.ts'
+
+/** The channels with unread entries, and how many each has. */
+export function UnreadList({ unread }: Pick<HomeCards, 'unread'>): JSX.Element | null {
+  if (unread.length === 0) return null
+  return (
+    <nav class="unread-list" aria-labelledby="unread">
+      <h2 id="unread">Unread</h2>
+      <ul>
+        {unread.map(({ channel, unread: count }) => (
+          <li key={channel.id}>
+            <a href={channel.href}>
+              <bdi>{channel.name}</bdi>
+            </a>{' '}
+            <span class="count">{count}</span>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
