@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { followId } from '../src/kinds/follow.ts'
+import { backfill } from '../src/domain/home/commands.ts'
 import { postEntry } from '../src/domain/entries/entries.ts'
 import {
   addOffered,
@@ -14,10 +16,23 @@ import {
 let site: TestSite
 beforeAll(async () => {
   site = await openTestSite()
+  await fillHomeOf('mira')
   // The store reads rows together with entities once it has seen where the rows of an index lead.
   await createVisitor(site.app).get('/')
 })
 afterAll(() => site.close())
+
+/** Lets a person follow sources, whose latest entries fill the person's home page. */
+async function fillHomeOf(name: string): Promise<void> {
+  const { data } = site.site
+  const person_id = (await data.people.byName.first({ name }))?.id ?? ''
+  const sources = await data.sources.byTime.page({}, { limit: 6, scatter: true })
+  for (const { id: channel_id } of sources.items) {
+    const follow = { person_id, channel_id, since: new Date() }
+    await data.follows.insert(follow, { id: followId(person_id, channel_id) })
+    await backfill(data, person_id, channel_id)
+  }
+}
 
 interface Statement {
   readonly source: string
@@ -60,22 +75,23 @@ async function executed<T>(work: () => Promise<T>): Promise<{ result: T; stateme
 
 /** Each page with its number of statements on two shards, for a visitor and for a signed-in person. */
 const BUDGETS: readonly [path: string, anybody: number, signedIn: number][] = [
-  ['/', 8, 9],
-  ['/ older', 8, 9],
+  ['/', 8, 11],
+  ['/ older', 8, 11],
+  ['/everything', 8, 11],
   ['/feed.atom', 8, 8],
-  ['/people', 2, 3],
-  ['/people/mira', 12, 13],
-  ['/people/mira/likes older', 16, 17],
-  ['/people/mira/likes', 16, 17],
-  ['/people/mira/sources', 4, 5],
+  ['/people', 2, 5],
+  ['/people/mira', 12, 15],
+  ['/people/mira/likes older', 16, 19],
+  ['/people/mira/likes', 16, 19],
+  ['/people/mira/sources', 4, 7],
   ['/people/mira/feed.atom', 11, 11],
-  ['/sources', 6, 7],
-  ['a source', 12, 13],
-  ['an entry', 4, 6],
-  ['/import', 0, 2],
-  ['/sign-in', 2, 3],
-  ['/post', 0, 1],
-  ['/nothing', 0, 1],
+  ['/sources', 6, 8],
+  ['a source', 12, 15],
+  ['an entry', 4, 8],
+  ['/import', 0, 4],
+  ['/sign-in', 2, 5],
+  ['/post', 0, 3],
+  ['/nothing', 0, 3],
 ]
 
 /** Returns the address of a page, found on another page if it contains an id or a cursor. */
@@ -96,6 +112,8 @@ describe.each(BUDGETS)('%s', (page, anybody, signedIn) => {
     const visitor = createVisitor(site.app)
     if (name !== undefined) await visitor.signIn(name)
     const path = await addressOf(page, visitor)
+    // The first visit of an entry marks it as read.
+    if (page === 'an entry') await visitor.get(path)
     const { result, statements } = await executed(() => visitor.get(path))
     expect(result.statusCode).toBeLessThan(500)
     expect(statements).toHaveLength(budget)
