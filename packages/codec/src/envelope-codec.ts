@@ -9,7 +9,13 @@ import {
   type PropertyValue,
   type StoreCodec,
 } from '@looseleaf/core'
-import { describeKind, isBytes, isUndecodable, type BodyDescription } from '@looseleaf/core/internal'
+import {
+  describeKind,
+  isBytes,
+  isUndecodable,
+  KIND_PROPERTY,
+  type BodyDescription,
+} from '@looseleaf/core/internal'
 import type { BodyFormat } from './body-format.ts'
 import { checksum } from './checksum.ts'
 import { damaged } from './damaged.ts'
@@ -27,9 +33,10 @@ import {
   type KnownDictionary,
 } from './known-codec-entries.ts'
 import { msgpackFormat } from './msgpack-format.ts'
+import { kindInBag, kindInValues } from './msgpack-kind.ts'
 import { packMsgpack } from './msgpack-pack.ts'
 import { readShaped } from './msgpack-read.ts'
-import { ID_BYTES } from './shape.ts'
+import { ID_BYTES, type Shape } from './shape.ts'
 
 /** Bytes of the header: format, flags, raw length (4 bytes, big endian), CRC-32 (4 bytes, big endian). The payload follows. */
 const HEADER_BYTES = 10
@@ -70,17 +77,33 @@ export function tunedEnvelopeCodec(options: EnvelopeCodecOptions, minCompressByt
       references,
       pack: (bag, values) => pack(settings.format, bag, values),
     })
-    return { ...createCodec(settings, codecEntries), codecEntries }
+    const { kindOf, ...codec } = createCodec(settings, codecEntries)
+    return hidden({ ...codec, codecEntries }, { kindOf })
   }
-  // Not enumerable. Otherwise a codec made by spreading this one, such as to encrypt, would have a `forStore` that bypasses its `encode`.
-  return Object.defineProperty(createCodec(settings, undefined), 'forStore', { value: forStore })
+  const { kindOf, ...codec } = createCodec(settings, undefined)
+  return hidden(codec, { kindOf, forStore })
+}
+
+/**
+ * Adds methods that are not enumerable. Otherwise a codec made by spreading this one, such as to encrypt, would have a `forStore` that bypasses its
+ * `encode`, and a `kindOf` that bypasses its `decode`.
+ */
+function hidden<Plain extends Codec>(
+  codec: Plain,
+  methods: Pick<Codec, 'kindOf' | 'forStore'>,
+): Plain & Codec {
+  for (const [name, value] of Object.entries(methods)) Object.defineProperty(codec, name, { value })
+  return codec
 }
 
 interface CodecSettings extends EnvelopeSettings {
   readonly minCompressBytes: number
 }
 
-function createCodec(settings: CodecSettings, known: KnownCodecEntries | undefined): Codec {
+function createCodec(
+  settings: CodecSettings,
+  known: KnownCodecEntries | undefined,
+): Codec & Pick<Required<Codec>, 'kindOf'> {
   const { format, formats, compression, minCompressBytes, maxBodyBytes } = settings
 
   function encode(bag: Bag): Uint8Array {
@@ -117,7 +140,12 @@ function createCodec(settings: CodecSettings, known: KnownCodecEntries | undefin
     return [raw, 0]
   }
 
-  function decode(stored: Uint8Array): Bag {
+  /** Opens the envelope, and passes the bytes inside to the reader of their form. */
+  function open<Read>(
+    stored: Uint8Array,
+    readFormat: (format: BodyFormat, raw: Buffer) => Read,
+    readValues: (raw: Buffer, shape: Shape) => Read,
+  ): Read {
     if (!isBytes(stored)) throw damaged(`it has to be bytes; got ${describeKind(stored)}`)
     const body = asBuffer(stored)
     if (body.length < HEADER_BYTES) throw damaged('it is shorter than its header')
@@ -132,7 +160,8 @@ function createCodec(settings: CodecSettings, known: KnownCodecEntries | undefin
       throw unknownBody(id, flags, formats)
     const rawLength = body.readUInt32BE(2)
     if (rawLength > maxBodyBytes) throw tooLarge(rawLength, maxBodyBytes)
-    if (bodyFormat !== undefined && flags === 0) return runDecode(bodyFormat, checkLength(payload, rawLength))
+    if (bodyFormat !== undefined && flags === 0)
+      return readFormat(bodyFormat, checkLength(payload, rawLength))
 
     let start = 0
     const readId = (): number => {
@@ -144,9 +173,11 @@ function createCodec(settings: CodecSettings, known: KnownCodecEntries | undefin
     const dictionary = flags === FLAG_DICTIONARY ? requireEntry('dictionary', readId()).bytes : undefined
     const data = start === 0 ? payload : payload.subarray(start)
     const raw = checkLength(flags === 0 ? data : inflate(data, rawLength, dictionary), rawLength)
-    if (shape !== undefined) return readShaped(raw, shape)
-    return runDecode(bodyFormat as BodyFormat, raw)
+    return shape === undefined ? readFormat(bodyFormat as BodyFormat, raw) : readValues(raw, shape)
   }
+
+  const decode = (stored: Uint8Array): Bag => open(stored, runDecode, readShaped)
+  const kindOf = (stored: Uint8Array): string | undefined => open(stored, kindByFormat, kindInValues)
 
   /** Throws `BODY_UNKNOWN` for an entry that is not known. */
   function requireEntry<Kind extends 'shape' | 'dictionary'>(
@@ -194,7 +225,7 @@ function createCodec(settings: CodecSettings, known: KnownCodecEntries | undefin
   const parts = [format.name]
   if (settings.shapes) parts.push('shapes')
   if (compression !== 'none') parts.push(settings.dictionary ? 'dictionary' : compression)
-  return { name: parts.join('+'), encode, decode, decodedBytes, describe }
+  return { name: parts.join('+'), encode, decode, kindOf, decodedBytes, describe }
 }
 
 /** Returns the numbers of the unknown codec entries that a body refers to; none for a damaged body. */
@@ -302,6 +333,12 @@ function runDecode(format: BodyFormat, raw: Uint8Array): Bag {
       { cause },
     )
   }
+}
+
+function kindByFormat(format: BodyFormat, raw: Buffer): string | undefined {
+  if (format === msgpackFormat) return kindInBag(raw)
+  const kind = runDecode(format, raw)[KIND_PROPERTY]
+  return typeof kind === 'string' ? kind : undefined
 }
 
 function unknownBody(id: number, flags: number, formats: ReadonlyMap<number, BodyFormat>): LooseleafError {

@@ -25,6 +25,12 @@ export interface Codec {
    */
   decode(body: Uint8Array): Bag
   /**
+   * Returns the text of `_kind` in a body, the name of the entity's kind; undefined for a bag without one. Consumers of some kinds call it for
+   * the changes of all entities, so it should be quicker than `decode`. Throws for a body whose envelope `decode` would refuse, and need
+   * not check the other values. Without this method such bodies are decoded.
+   */
+  kindOf?(body: Uint8Array): string | undefined
+  /**
    * Returns the uncompressed size of a body in bytes according to its header, for bounds on memory. Never throws. Without this
    * method the length of the body counts.
    */
