@@ -1,5 +1,6 @@
 export type { ChangedEntity } from './consumer/changed-entity.ts'
 export { consume, type Consumer, type ConsumerStatus, type ShardConsumerStatus } from './consumer/consume.ts'
+export type { ChangedItem, ConsumedKind } from './consumer/consumed-kinds.ts'
 export type { ConsumeOptions } from './consumer/consume-options.ts'
 export type { Handler } from './consumer/row-handler.ts'
 export {

@@ -2,6 +2,7 @@
  * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
  */
 export { isPending, type Bodies } from './bodies/bodies.ts'
+export { isOneOf, mayBeOfKinds, type KindNames } from './bodies/may-be-of-kinds.ts'
 export { bytesInHand, decodeBody, decodeRow } from './bodies/decode-row.ts'
 export { toEntity, type ReadEntity } from './bodies/to-entity.ts'
 export { bodyRuns, longestBody, wholeRows, type WholeRow } from './bodies/whole-rows.ts'

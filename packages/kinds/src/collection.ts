@@ -115,7 +115,7 @@ export interface Entities<In, Out> {
    * Iterates over the changes of entities of this kind, like `store.changes`, until the loop is left or the signal fires. Includes every deletion of the store, because a tombstone
    * has no kind. Ends with `SCHEMA_MISMATCH` at an entity that cannot become an item; the cursor of the change before it is still valid.
    */
-  changes(options?: ChangesOptions): AsyncIterable<ItemChange<Out>>
+  changes(options?: ItemChangesOptions): AsyncIterable<ItemChange<Out>>
   /**
    * Makes the item of an entity that a call of the store, `consume` or `watch` returned. Undefined for an entity of another kind, and for
    * an expired one.
@@ -124,6 +124,9 @@ export interface Entities<In, Out> {
   /** The writes of this kind for `store.batch`, which writes several entities together, or none. */
   readonly writes: BatchWrites<In, Out>
 }
+
+/** As `ChangesOptions` of the store. The collection gives the kind. */
+export type ItemChangesOptions = Omit<ChangesOptions, 'kinds'>
 
 /** A change of an entity of a kind: its last state, or its deletion. */
 export interface ItemChange<T> extends Omit<EntityChange, 'entity'> {

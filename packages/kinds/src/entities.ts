@@ -22,7 +22,6 @@ import {
 import type { IndexDefinition } from '@looseleaf/index-engine'
 import {
   unchanged,
-  type ChangesOptions,
   type DataStore,
   type EntityChange,
   type GetOptions,
@@ -30,7 +29,7 @@ import {
 import type { ExistsOptions, GetManyOptions, InsertOptions } from '@looseleaf/store/internal'
 import pLimit from 'p-limit'
 import { createBatchWrites, type UntypedBatchWrites } from './batch-writes.ts'
-import type { ItemChange, NewOptions } from './collection.ts'
+import type { ItemChange, ItemChangesOptions, NewOptions } from './collection.ts'
 import { toError } from './fate.ts'
 import type { OnWarning } from './fill-warning.ts'
 import { createExpiry } from './expiry.ts'
@@ -48,6 +47,14 @@ const CALL: OptionKinds<CallOptions> = { signal: optionKinds.signal }
 const BULK: OptionKinds<BulkOptions> = { ...CALL, fates: optionKinds.flag }
 /** The store checks ids by `parseId`. */
 const NEW: OptionKinds<NewOptions> = { ...CALL, id: optionKinds.elsewhere }
+/** The store checks each. */
+const CHANGES: OptionKinds<ItemChangesOptions> = {
+  ...CALL,
+  from: optionKinds.elsewhere,
+  pollMs: optionKinds.elsewhere,
+  onRetry: optionKinds.elsewhere,
+  onDamaged: optionKinds.elsewhere,
+}
 
 type AnyItem = Item<object>
 /** Fates if the call has `{ fates: true }`. */
@@ -67,7 +74,7 @@ export interface UntypedEntities extends UntypedIds {
   putMany(values: readonly object[], options?: BulkOptions): Promise<FatesOr<AnyItem>>
   updateMany(of: readonly unknown[], change: unknown, options?: BulkOptions): Promise<FatesOr<AnyItem>>
   deleteMany(of: readonly unknown[], options?: BulkOptions): Promise<FatesOr<boolean>>
-  changes(options?: ChangesOptions): AsyncIterable<ItemChange<object>>
+  changes(options?: ItemChangesOptions): AsyncIterable<ItemChange<object>>
   itemOf(entity: Entity): AnyItem | undefined
   readonly writes: UntypedBatchWrites
 }
@@ -297,7 +304,10 @@ export function createEntities(
       )
     },
     deleteMany: (of, options) => eachOf('deleteMany', of, options, remove, () => true),
-    changes: (options) => changesOf(store.changes(options), shape, isVisible, onWarning),
+    changes(options = {}) {
+      checkOptions('changes', options, CHANGES)
+      return changesOf(store.changes({ ...options, kinds: shape.names }), shape, isVisible, onWarning)
+    },
     itemOf(entity) {
       if (!isRecord(entity) || metaOf(entity as Entity) === undefined)
         throw badArgument('itemOf', 'an entity that a store has read', entity)
@@ -318,7 +328,6 @@ async function* changesOf(
 ): AsyncGenerator<ItemChange<object>, void, undefined> {
   for await (const change of changes) {
     const { id, version, updated, entity } = change
-    if (entity !== undefined && !shape.isOf(entity)) continue
     // An expired entity counts as deleted.
     const item = entity && isVisible(entity) ? readItem(shape, entity, onWarning) : undefined
     yield {

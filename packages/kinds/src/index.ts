@@ -6,6 +6,7 @@ export type {
   Entities,
   IndexOf,
   ItemChange,
+  ItemChangesOptions,
   List,
   ListItem,
   Page,

@@ -86,6 +86,11 @@ const pollMs: OptionKind = {
   expected: 'a number of milliseconds, 10 or more',
   fits: (value) => Number.isFinite(value) && (value as number) >= 10,
 }
+const kinds: OptionKind = {
+  expected: 'one or more names of kinds',
+  fits: (value) =>
+    Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === 'string' && name !== ''),
+}
 const version: OptionKind = {
   expected: 'a version, as `put` answers it, or 0 (leave the option out to write in any case)',
   refusesUndefined: true,
@@ -197,7 +202,7 @@ export const optionsOf: OptionsOf = {
   get: { ...replica, fresh: flag, signal },
   getMany: { ...replica, fresh: flag, onDamaged: damaged, signal },
   scan: { onDamaged: damaged, signal },
-  changes: { from, pollMs, onRetry: callback, onDamaged: damaged, signal },
+  changes: { from, pollMs, onRetry: callback, onDamaged: damaged, kinds, signal },
   query,
   queryMany: { ...selection, limit: elsewhere, onDamaged: damaged, count: flag },
   queryIds,

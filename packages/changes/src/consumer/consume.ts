@@ -13,8 +13,19 @@ import pLimit from 'p-limit'
 import { checkConsumerName } from '../records/names.ts'
 import { beginningOf, register } from '../records/registry.ts'
 import type { ChangesStore } from '../changes-store.ts'
-import type { ChangedEntity } from './changed-entity.ts'
-import { consumeOptionKinds, settledOptions, type ConsumeOptions } from './consume-options.ts'
+import {
+  consumeOptionKinds,
+  settledOptions,
+  type AnyConsumeOptions,
+  type ConsumeOptions,
+} from './consume-options.ts'
+import {
+  createChangeReader,
+  requireKinds,
+  type Change,
+  type ChangedItem,
+  type ConsumedKind,
+} from './consumed-kinds.ts'
 import { createPartitionLeases } from './partition-leases.ts'
 import { createPassedChanges } from './passed-changes.ts'
 import { createReplays } from './replays.ts'
@@ -69,25 +80,41 @@ const LAST_RETRY_MS = 2_000
  * changes each. `concurrency` sets the number of handlers in flight. Later errors go to `onError` and are retried, except those that end the consumer. The consumer ends
  * with its store. `store.close()` waits up to five seconds for handlers in flight but rejects their calls, so stop the consumer first if
  * handlers use the store.
+ * With `kinds` the handler gets items of these kinds, and every deletion. A known consumer that is started with other kinds ends with
+ * `BAD_OPTION`.
  */
+export function consume<const Kinds extends readonly ConsumedKind[]>(
+  store: ChangesStore,
+  name: string,
+  handler: Handler<ChangedItem<Kinds[number]>>,
+  options: ConsumeOptions<ChangedItem<Kinds[number]>, Kinds> & { readonly kinds: Kinds },
+): Consumer
 export function consume(
   store: ChangesStore,
   name: string,
   handler: Handler,
-  options: ConsumeOptions = {},
+  options?: ConsumeOptions,
+): Consumer
+export function consume(
+  store: ChangesStore,
+  name: string,
+  handler: Handler<never>,
+  options: AnyConsumeOptions = {},
 ): Consumer {
   checkStore('consume', store, options, consumeOptionKinds)
   checkConsumerName('consume', name)
   if (typeof handler !== 'function') throw badArgument('consume', 'a function that handles a change', handler)
   const settled = settledOptions(options)
+  const { from, kinds } = options
+  const changes = createChangeReader(store, kinds)
   const { context } = store
   const controller = new AbortController()
   const { signal } = controller
   reserveName(context, name, signal)
 
-  const report = (error: unknown, change?: ChangedEntity): void =>
+  const report = (error: unknown, change?: Change): void =>
     void guarded(
-      () => options.onError?.(error, change),
+      () => options.onError?.(error, change as never),
       (failure) => context.onWarning(`onError of consume failed: ${String(failure)}`),
     )
   const onRoundError = (error: unknown): void => {
@@ -102,8 +129,11 @@ export function consume(
   let registration: Registration = { incarnation: '', at: 0, begun: [], floors: [] }
   let registered: Promise<void> | undefined
   const ensureRegistered = (): Promise<void> =>
-    (registered ??= register(context, name, options.from, { signal }).then(
-      (answer) => void (registration = answer),
+    (registered ??= register(context, name, { from, kinds: kinds?.map((kind) => kind.name), signal }).then(
+      (answer) => {
+        requireKinds(name, answer.kinds, kinds)
+        registration = answer
+      },
       (error: unknown) => {
         registered = undefined
         throw error
@@ -133,8 +163,9 @@ export function consume(
       },
     })
     const retrySlots = createShardSlots()
-    const rows = createRowHandler(context, shard, name, handler, {
+    const rows = createRowHandler(context, shard, name, handler as Handler<Change>, {
       ...settled,
+      changes,
       leases,
       limit,
       retrySlots,

@@ -5,14 +5,15 @@ import { shardAt } from '@looseleaf/protocol/internal'
 import type { LimitFunction } from 'p-limit'
 import { addLetters } from '../records/dead-letters.ts'
 import type { Failing } from '../records/partition-record.ts'
-import { changedEntity, type ChangedEntity } from './changed-entity.ts'
+import type { ChangedEntity } from './changed-entity.ts'
 import type { SettledOptions } from './consume-options.ts'
+import type { Change, ChangeReader } from './consumed-kinds.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 import type { RetrySlots } from './retry-slots.ts'
 
 /** Handles a change. The consumer retries the change if the function throws or rejects. */
-export type Handler = (
-  change: ChangedEntity,
+export type Handler<Handled extends Change = ChangedEntity> = (
+  change: Handled,
   context: {
     /** Fires when the consumer is stopped. An error after that does not count as a failure, and the change comes again. */
     readonly signal: AbortSignal
@@ -21,6 +22,8 @@ export type Handler = (
 
 /** Passes rows to the handler, and tracks failing changes. */
 export interface RowHandler {
+  /** Tells whether a row has to be handled. A row of a kind that the consumer does not want is passed, unless a change of its entity fails. */
+  isWanted(partition: HeldPartition, row: EntityRow): boolean
   /**
    * Resolves to false if the row has to be handed over again: it could not begin by `beginBy` (a time of `elapsedBy`), the consumer was
    * stopped, the partition was taken over, or it already has `MAX_FAILING` failing changes.
@@ -51,17 +54,18 @@ export function createRowHandler(
   context: EngineContext,
   shard: number,
   consumer: string,
-  handler: Handler,
+  handler: Handler<Change>,
   options: Pick<SettledOptions, 'retryMs' | 'maxAttempts'> & {
+    readonly changes: ChangeReader
     readonly leases: PartitionLeases
     readonly limit: LimitFunction
     /** Retries take a slot of `limit` too. */
     readonly retrySlots: RetrySlots
     readonly signal: AbortSignal
-    readonly report: (error: unknown, change?: ChangedEntity) => void
+    readonly report: (error: unknown, change?: Change) => void
   },
 ): RowHandler {
-  const { leases, limit, retrySlots, signal, report, retryMs, maxAttempts } = options
+  const { changes, leases, limit, retrySlots, signal, report, retryMs, maxAttempts } = options
   const elapsed = elapsedBy(context.time)
   const dueAt = new WeakMap<Failing, number>()
   const counts = { handled: 0, failed: 0, deadLettered: 0 }
@@ -114,13 +118,14 @@ export function createRowHandler(
     const known = partition.failing.get(id)
     if (known === undefined && partition.failing.size >= MAX_FAILING) return false
     const attempt = known?.version === row.version ? known.attempts + 1 : 1
-    let change: ChangedEntity | undefined
+    let change: Change | undefined
     try {
-      const decoded = changedEntity(context, row, shardAt(context, shard).name, attempt)
+      const decoded = changes.read(row, shardAt(context, shard).name, attempt, known !== undefined)
       // Usually there is nothing to load: the entries were loaded with the page. So the handler begins in this turn, in which the lease is held.
       change = isPending(decoded) ? await decoded : decoded
       if (signal.aborted || !partition.isHeld) return false
       if (!leases.isSure) return undefined
+      if (change === undefined) return true
       await handler(change, { signal })
     } catch (error) {
       if (signal.aborted || !partition.isHeld) return false
@@ -138,6 +143,9 @@ export function createRowHandler(
   }
 
   return {
+    isWanted: (partition, row) =>
+      changes.mayBeWanted(row, shardAt(context, shard).name) ||
+      (partition.failing.size > 0 && partition.failing.has(formatId(row.id))),
     async handle(partition, row, beginBy, kind) {
       for (;;) {
         // Confirm before taking a slot: a shard that does not answer must not occupy slots that other shards need.

@@ -227,6 +227,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     /** Partitions with rows of this page that were not handed over. */
     const unfinished = new Set<HeldPartition>()
     const beginBy = elapsed() + PAGE_MS
+    let wanted = 0
     let handled = 0
     const advance = (partition: HeldPartition, place: UpdatedPlace): void => {
       // After a failover the new primary may give the time of this place to another write.
@@ -234,7 +235,12 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     }
     for await (const run of wholeRows(currentShard(), context, rows, { signal })) {
       const begun: Promise<unknown>[] = []
-      for (const [partition, partitionRows] of Map.groupBy(run, partitionOf)) {
+      // A row that was replaced stays among them, because a crash may undo that.
+      const wantedRows = run.filter(
+        (row) => row.version !== versions.get(row.addedId) || handler.isWanted(partitionOf(row), row),
+      )
+      wanted += wantedRows.length
+      for (const [partition, partitionRows] of Map.groupBy(wantedRows, partitionOf)) {
         const isSkipped = elapsed() > beginBy || unfinished.has(partition)
         unfinished.add(partition)
         if (isSkipped) continue
@@ -260,9 +266,11 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       if (!unfinished.has(partition) && !signal.aborted)
         advance(partition, waiting.placeBefore(partition) ?? end)
     }
-    // The next page is about as long as the number of handlers that this one could begin.
-    pageLimit = Math.min(PAGE, unfinished.size > 0 ? Math.max(LEAST_PAGE, 2 * handled) : 2 * pageLimit)
-    return (!isLast || unfinished.size > 0) && (rows.length === 0 || handled > 0)
+    // The next page has about as many wanted rows as this one could begin handlers.
+    const handledShare = wanted === 0 ? 1 : handled / wanted
+    const nextLimit = unfinished.size > 0 ? Math.ceil(2 * handledShare * rows.length) : 2 * pageLimit
+    pageLimit = Math.min(PAGE, Math.max(LEAST_PAGE, nextLimit))
+    return (!isLast || unfinished.size > 0) && (wanted === 0 || handled > 0)
   }
 
   /** Retries failing changes that are due, with the current state of their entities. Returns whether any were due. */

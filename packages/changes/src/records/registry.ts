@@ -15,6 +15,12 @@ import {
 } from '@looseleaf/protocol/internal'
 import { editWhenFree } from './edit-when-free.ts'
 
+export interface RegisterOptions extends CallOptions {
+  readonly from: 'beginning' | 'now' | undefined
+  /** Names of the kinds of a new consumer; undefined for all entities. A known consumer keeps those of its registration. */
+  readonly kinds?: readonly string[] | undefined
+}
+
 /**
  * Registers a consumer on every shard, unless every shard that answers knows it already. Returns its registration. A new consumer needs all
  * shards, so that it begins at the same moment on each. Throws `BAD_OPTION` for a new consumer without `from`.
@@ -27,8 +33,7 @@ import { editWhenFree } from './edit-when-free.ts'
 export async function register(
   context: EngineContext,
   consumer: string,
-  from: 'beginning' | 'now' | undefined,
-  options: CallOptions,
+  { from, kinds, ...options }: RegisterOptions,
 ): Promise<Registration> {
   const { shards } = context.driver
   for (;;) {
@@ -41,7 +46,7 @@ export async function register(
     if (found !== undefined && isComplete(found) && registries.every(isOn)) return found
     if (failure !== undefined) throw failure
     const isFromBeginning = isComplete(found) || requireFrom(consumer, from) === 'beginning'
-    const fresh = { incarnation: context.random.uuid(), at: context.time.now(), begun: [], floors: [] }
+    const fresh = { incarnation: context.random.uuid(), at: context.time.now(), kinds, begun: [], floors: [] }
     const named = await putEverywhere(context, consumer, found ?? fresh, found === undefined, options)
     if (isComplete(named)) return named
     // Every consumer is past the last change of a removed shard.
@@ -137,13 +142,16 @@ export async function consumerNames(
   readonly names: readonly string[]
   /** Time of the last registration of each, in milliseconds since 1970. */
   readonly registeredAt: ReadonlyMap<string, number>
+  /** Names of the kinds of each consumer that has some kinds only. */
+  readonly kinds: ReadonlyMap<string, readonly string[] | undefined>
   readonly failure: LooseleafError | undefined
 }> {
   const { registries, failure } = await readRegistries(context, options)
   const registry = joinedRegistry(registries)
   const names = [...registry.keys()].toSorted()
   const registeredAt = new Map(names.map((name) => [name, registry.get(name)?.at ?? 0]))
-  return { names, registeredAt, failure }
+  const kinds = new Map(Array.from(registry, ([name, registration]) => [name, registration.kinds]))
+  return { names, registeredAt, kinds, failure }
 }
 
 function toText(registry: Registry): string {

@@ -20,6 +20,8 @@ export interface ConsumerReport {
   readonly name: string
   /** Time of the registration, by the clock of the process that made it. Undefined if no shard that answers knows it. */
   readonly registeredAt?: Date | undefined
+  /** Names of the kinds that the consumer was registered with. Undefined for a consumer of all entities. */
+  readonly kinds?: readonly string[] | undefined
   /** One item per shard, in the order of the shards. */
   readonly shards: readonly ConsumerShardReport[]
 }
@@ -49,11 +51,12 @@ export async function readConsumers(
   options: CallOptions = {},
 ): Promise<readonly ConsumerReport[]> {
   checkStore('readConsumers', store, options, { signal: optionKinds.signal })
-  const { names, registeredAt } = await consumerNames(store.context, options)
+  const { names, registeredAt, kinds } = await consumerNames(store.context, options)
   return Promise.all(
     names.map(async (name) => ({
       name,
       registeredAt: dateFrom(registeredAt.get(name)),
+      kinds: kinds.get(name),
       shards: await Promise.all(
         presentNumbers(store.context.driver).map((shard) => shardReport(store, name, shard, options)),
       ),

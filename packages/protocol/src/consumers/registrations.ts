@@ -12,6 +12,8 @@ export interface Registration {
   readonly incarnation: string
   /** Time of the registration in milliseconds since 1970, by the clock of the process. */
   readonly at: number
+  /** Names of the kinds whose changes the consumer wants; undefined for those of all entities. */
+  readonly kinds?: readonly string[] | undefined
   /** First place on each shard, in µs since 1970. */
   readonly begun: readonly number[]
   /**
@@ -80,10 +82,15 @@ export function registryFromText(text: string): Registry {
         {
           incarnation: textIn(value, 'incarnation'),
           at: countIn(value, 'at'),
+          kinds: namesIn(value['kinds']),
           begun: numbersOf('begun'),
           floors: numbersOf('floors'),
         },
       ]
     }),
   )
+}
+
+function namesIn(list: unknown): readonly string[] | undefined {
+  return Array.isArray(list) ? list.filter((name) => typeof name === 'string') : undefined
 }

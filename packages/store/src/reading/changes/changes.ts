@@ -1,6 +1,12 @@
 import { formatId, type Entity, type EntityId, type LooseleafError } from '@looseleaf/core'
-import { guarded, throwIfAborted, untilSignal } from '@looseleaf/core/internal'
-import { toEntity, type EngineContext, type OnDamaged } from '@looseleaf/index-engine/internal'
+import { guarded, KIND_PROPERTY, throwIfAborted, untilSignal, type EntityRow } from '@looseleaf/core/internal'
+import {
+  isOneOf,
+  mayBeOfKinds,
+  toEntity,
+  type EngineContext,
+  type OnDamaged,
+} from '@looseleaf/index-engine/internal'
 import {
   followChanges,
   forEachShard,
@@ -28,6 +34,11 @@ export interface ChangesOptions {
   readonly onRetry?: ((error: LooseleafError) => void) | undefined
   /** Handling of damaged entities. `skip` or a function leaves them out. Default: `fail`. */
   readonly onDamaged?: OnDamaged | undefined
+  /**
+   * Names of kinds, in `_kind`. Entities of other kinds are left out, and mostly not decoded. Deletions are given whatever the kind of the entity
+   * was, because a tombstone has none. Default: all entities.
+   */
+  readonly kinds?: readonly string[] | undefined
 }
 
 /** The state of an entity after one or several writes. */
@@ -180,6 +191,9 @@ async function* follow(
       () => options.onRetry?.(error),
       () => {},
     )
+  const kinds = options.kinds && new Set(options.kinds)
+  const mayBeWanted = (row: EntityRow): boolean =>
+    kinds === undefined || mayBeOfKinds(context, row, name, kinds)
   const following = followChanges(context, shard, from, {
     pollMs,
     signal,
@@ -190,14 +204,16 @@ async function* follow(
   for await (const { rows, place } of following) {
     const run: Found[] = []
     for (const row of rows) {
+      if (!mayBeWanted(row)) continue
       const { updated, addedId, version, body } = row
       const read = body === null ? undefined : await reader.entity(row, name, { handleDamaged })
       if (body !== null && read === undefined) continue
+      if (read !== undefined && kinds !== undefined && !isOneOf(read.bag[KIND_PROPERTY], kinds)) continue
       const change = { id: formatId(row.id), version, updated: new Date(updated / 1000) }
       const rowPlace = { updated, addedId, since: place.since }
       run.push({ ...change, entity: read && toEntity(read), shard, place: rowPlace })
     }
-    // The last change gets the place behind the whole run, which may have ended with damaged entities.
+    // The last change gets the place behind the whole run, which may have ended with entities that were left out.
     if (run.length > 0) yield [...run.slice(0, -1), { ...(run.at(-1) as Found), place }]
     // Every run before this one was handed over.
     else places[shard] = place
