@@ -1,4 +1,5 @@
 import { consume, readConsumers } from '@looseleaf/changes'
+import { defineKind, typed } from '@looseleaf/kinds'
 import { DataStore } from '@looseleaf/store'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { shardsFrom } from '../src/config/shards-from.ts'
@@ -43,7 +44,7 @@ test('consumer commands list consumers, replay and discard dead letters, and dro
   const listed = await run('consumer', 'list', '--json')
   const [{ name, shards }] = listed.json<[{ name: string; shards: { deadLetters: number }[] }]>()
   expect([name, shards.reduce((sum, { deadLetters }) => sum + deadLetters, 0)]).toEqual(['search', 3])
-  expect((await run('consumer', 'list')).stdout).toMatch(/search .* \d+ s +8 of 8 +1 +0 +\d/)
+  expect((await run('consumer', 'list')).stdout).toMatch(/search +all .* \d+ s +8 of 8 +1 +0 +\d/)
   expect((await run('status')).stdout).toMatch(/consumer search: has 3 dead letters/)
   const letters = await run('consumer', 'letters', 'search')
   expect(letters.code).toBe(1)
@@ -66,4 +67,28 @@ test('consumer commands list consumers, replay and discard dead letters, and dro
   )
   expect((await run('consumer', 'drop', 'search', '--yes')).stdout).toBe('The consumer search is dropped.\n')
   expect((await run('consumer', 'list', '--json')).json()).toEqual([])
+})
+
+test('`consumer list` shows the kinds of a consumer', async () => {
+  const cwd = projectFolder()
+  const run = (...args: string[]): ReturnType<typeof runInside> =>
+    runInside([...args, '--shards', SHARDS], { cwd })
+  await using store = await DataStore.open({
+    shards: shardsFrom(SHARDS, { relativeTo: cwd, create: true }),
+    migrate: true,
+  })
+  const kinds = [
+    defineKind('entry', { schema: typed() }),
+    defineKind('comment', { schema: typed() }),
+  ] as const
+  await using consumer = consume(store, 'deliver', () => {}, { from: 'now', kinds })
+  await vi.waitUntil(() => consumer.status().shards.every(({ partitions }) => partitions === 8), {
+    timeout: 10_000,
+  })
+  expect((await run('consumer', 'list')).stdout).toMatch(
+    /CONSUMER +KINDS +SHARD .*\ndeliver +entry, comment /,
+  )
+  expect((await run('consumer', 'list', '--json')).json()).toMatchObject([
+    { name: 'deliver', kinds: ['entry', 'comment'] },
+  ])
 })

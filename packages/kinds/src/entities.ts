@@ -20,12 +20,7 @@ import {
   type OptionKinds,
 } from '@looseleaf/core/internal'
 import type { IndexDefinition } from '@looseleaf/index-engine'
-import {
-  unchanged,
-  type DataStore,
-  type EntityChange,
-  type GetOptions,
-} from '@looseleaf/store'
+import { unchanged, type DataStore, type EntityChange, type GetOptions } from '@looseleaf/store'
 import type { ExistsOptions, GetManyOptions, InsertOptions } from '@looseleaf/store/internal'
 import pLimit from 'p-limit'
 import { createBatchWrites, type UntypedBatchWrites } from './batch-writes.ts'

@@ -89,7 +89,9 @@ const pollMs: OptionKind = {
 const kinds: OptionKind = {
   expected: 'one or more names of kinds',
   fits: (value) =>
-    Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === 'string' && name !== ''),
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((name) => typeof name === 'string' && name !== ''),
 }
 const version: OptionKind = {
   expected: 'a version, as `put` answers it, or 0 (leave the option out to write in any case)',

@@ -20,11 +20,12 @@ import { exitCodes } from '../running/exit-codes.ts'
 import { clip, printable } from '../output/text.ts'
 
 const LIST_DETAILS = `A consumer is a name under which processes share the handling of the store's
-changes. LAG is the age of the oldest change that was not handled. Each shard
-has eight partitions; PROCESSES is the number of processes that hold some of
-them.
+changes. KINDS are the kinds whose changes it handles. LAG is the age of the
+oldest change that was not handled. Each shard has eight partitions; PROCESSES
+is the number of processes that hold some of them.
 
-JSON: [{ "name", "shards": [{ "name", "error": { "code", "message" } | null,
+JSON: [{ "name", "kinds": [name] | null for all kinds,
+  "shards": [{ "name", "error": { "code", "message" } | null,
   "lagMs" | null if the consumer has not begun or the lag is unknown,
   "partitions", "processes", "failing", "deadLetters" }] }]`
 

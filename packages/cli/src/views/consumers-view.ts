@@ -1,10 +1,12 @@
 import { grouped, durationText } from '@looseleaf/core/internal'
 import type { ConsumerReport } from '@looseleaf/changes'
 import type { Output } from '../output/output.ts'
+import { clip, printable } from '../output/text.ts'
 
 export function consumersJson(consumers: readonly ConsumerReport[]): unknown {
-  return consumers.map(({ name, shards }) => ({
+  return consumers.map(({ name, kinds, shards }) => ({
     name,
+    kinds: kinds ?? null,
     shards: shards.map(({ error, lagMs, ...shard }) => ({
       ...shard,
       error: error === undefined ? null : { code: error.code, message: error.message },
@@ -17,12 +19,13 @@ export function consumersJson(consumers: readonly ConsumerReport[]): unknown {
 export function consumersText(output: Output, consumers: readonly ConsumerReport[]): string | undefined {
   if (consumers.length === 0) return undefined
   return output.table(
-    ['CONSUMER', 'SHARD', 'LAG', 'PARTITIONS', 'PROCESSES', 'FAILING', 'DEAD LETTERS'],
-    consumers.flatMap(({ name, shards }) =>
+    ['CONSUMER', 'KINDS', 'SHARD', 'LAG', 'PARTITIONS', 'PROCESSES', 'FAILING', 'DEAD LETTERS'],
+    consumers.flatMap(({ name, kinds, shards }) =>
       shards.map(({ name: shard, error, lagMs, partitions, processes, failing, deadLetters }) =>
         error === undefined
           ? [
               output.colors.bold(name),
+              kindsText(kinds),
               shard,
               lagText(lagMs),
               `${partitions} of 8`,
@@ -30,10 +33,16 @@ export function consumersText(output: Output, consumers: readonly ConsumerReport
               grouped(failing),
               grouped(deadLetters),
             ]
-          : [output.colors.bold(name), shard, '?', '?', '?', '?', error.code],
+          : [output.colors.bold(name), kindsText(kinds), shard, '?', '?', '?', '?', error.code],
       ),
     ),
   )
+}
+
+const KINDS_WIDTH = 40
+
+function kindsText(kinds: readonly string[] | undefined): string {
+  return kinds === undefined ? 'all' : printable(clip(kinds.join(', '), KINDS_WIDTH))
 }
 
 export function lagText(lagMs: number | undefined): string {
