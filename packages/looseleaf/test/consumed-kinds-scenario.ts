@@ -38,7 +38,7 @@ export async function fillInboxes(store: DataStore, count: number): Promise<void
   await Inbox.in(store).insertMany(Array.from({ length: count }, (_, n) => ({ reader: `reader ${n}` })))
 }
 
-/** What a consumer of some kinds guarantees, on these shards. */
+/** Tests the guarantees of consumers and changes of some kinds on two shards. */
 export function describeConsumedKinds(database: string, openShards: () => Promise<DriverFactory>): void {
   describe(`consumers of kinds on ${database}`, () => {
     let shards: DriverFactory

@@ -122,7 +122,7 @@ describe('the items of a consumer of kinds', () => {
 })
 
 describe('an entity that gets another kind', () => {
-  test('is not handed over, unless a change of it fails: then it comes as a deletion', async () => {
+  test('an entity that gets another kind is not handed over, unless a change of it fails: then it comes as a deletion', async () => {
     const quiet = await Entry.in(store).insert({ title: 'quiet', likes: 0 })
     const failing = await Entry.in(store).insert({ title: 'failing', likes: 0 })
     let isDown = true
@@ -141,7 +141,7 @@ describe('an entity that gets another kind', () => {
     expect(consumer.status().shards[0]!.failing).toBe(0)
   })
 
-  test('a replayed dead letter of it comes as a deletion', async () => {
+  test('a replayed dead letter of an entity that got another kind comes as a deletion', async () => {
     const { id } = await Entry.in(store).insert({ title: 'bad', likes: 0 })
     const handler = (change: ChangedItem<typeof Entry>): void => {
       if (change.item !== undefined) throw new Error('bad')
@@ -166,7 +166,7 @@ describe('the kinds of a registered consumer', () => {
     await poll(() => consumer.status().shards.every(({ partitions }) => partitions === 8)).toBe(true)
   }
 
-  test('are reported, and a consumer of all entities has none', async () => {
+  test('reports show the kinds of a consumer, and none for a consumer of all entities', async () => {
     await register([Comment])
     await using _ = consume(store, 'other', () => {}, QUICK)
     await poll(async () => (await readConsumers(store)).map(({ name, kinds }) => [name, kinds])).toEqual([
@@ -212,7 +212,7 @@ describe('the kinds of a registered consumer', () => {
     ['a kind twice', [Entry, Entry]],
     ['a kind and one that has its name as a former one', [Comment, Remark]],
     ['one kind without a list', Entry],
-  ])('%s is refused with BAD_OPTION', (_, kinds) => {
+  ])('%s as kinds of a consumer is refused with BAD_OPTION', (_, kinds) => {
     expect(() => consume(store, 'deliver', keep, { ...QUICK, kinds: kinds as [typeof Entry] })).toThrow(
       expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringContaining('kinds') }),
     )
@@ -249,7 +249,7 @@ describe('the bodies of other kinds', () => {
     return codec
   }
 
-  test('are not decoded for a consumer or changes of kinds, if the codec can tell the kind of a body', async () => {
+  test('bodies of other kinds are not decoded for a consumer or changes of kinds, if the codec can tell the kind of a body', async () => {
     const codec = counting(true)
     await using other = await openKinds(memoryShards(1), codec)
     await fillInboxes(other, 100)
@@ -263,7 +263,7 @@ describe('the bodies of other kinds', () => {
     expect(codec.decoded).toBe(2)
   })
 
-  test('are left out with a codec that cannot tell the kind of a body', async () => {
+  test('entities of other kinds are left out with a codec that cannot tell the kind of a body', async () => {
     await using other = await openKinds(memoryShards(1), counting(false))
     await fillInboxes(other, 10)
     await Entry.in(other).insert({ title: 'one', likes: 0 })
