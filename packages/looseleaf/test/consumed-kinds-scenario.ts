@@ -22,7 +22,7 @@ export const Inbox = defineKind('inbox', { schema: typed<{ reader: string }>() }
 export const QUICK = { from: 'beginning', pollMs: 10, leaseMs: 300, retryMs: 5 } as const
 
 /** As `expect.poll`, with time for a busy machine. */
-export const poll = <T>(read: () => T): ReturnType<typeof expect.poll<T>> =>
+export const expectSoon = <T>(read: () => T): ReturnType<typeof expect.poll<T>> =>
   expect.poll(read, { timeout: 20_000, interval: 10 })
 
 /** Changes in short: kind and title or text, or `-` for a deletion. */
@@ -74,20 +74,20 @@ export function describeConsumedKinds(database: string, openShards: () => Promis
       await store.put({ title: 'of no kind' })
       await fillInboxes(store, 40)
       const consumer = start()
-      await poll(() => handled.toSorted()).toEqual(['entry first', 'entry of an old program'])
+      await expectSoon(() => handled.toSorted()).toEqual(['entry first', 'entry of an old program'])
       await fillInboxes(store, 40)
       await Comment.in(store).insert({ text: 'nice' })
-      await poll(() => handled.at(-1)).toBe('comment nice')
+      await expectSoon(() => handled.at(-1)).toBe('comment nice')
       await entries.update(id, { title: 'again' })
-      await poll(() => handled.at(-1)).toBe('entry again')
+      await expectSoon(() => handled.at(-1)).toBe('entry again')
       await entries.delete(id)
-      await poll(() => handled.slice(2)).toEqual(['comment nice', 'entry again', '-'])
+      await expectSoon(() => handled.slice(2)).toEqual(['comment nice', 'entry again', '-'])
       expect(consumer.status()).toMatchObject({ handled: 5, failed: 0 })
     })
 
     test('the saved place of a consumer whose kinds are quiet moves on while entities of other kinds are written', async () => {
       const consumer = start({ from: 'now' })
-      await poll(() => consumer.status().shards.every(({ partitions }) => partitions === 8)).toBe(true)
+      await expectSoon(() => consumer.status().shards.every(({ partitions }) => partitions === 8)).toBe(true)
       await fillInboxes(store, 60)
       const newest = await Promise.all(
         [0, 1].map(async (shard) => {
@@ -99,7 +99,7 @@ export function describeConsumedKinds(database: string, openShards: () => Promis
         const places = await Promise.all([0, 1].map((shard) => consumerPlaces(store.context, shard, {})))
         return places.some((place, shard) => place.get('deliver')! <= newest[shard]!)
       }
-      await poll(isBehind).toBe(false)
+      await expectSoon(isBehind).toBe(false)
       expect(handled).toEqual([])
       const [report] = await readConsumers(store)
       expect(report!.shards.every(({ lagMs }) => lagMs! < 15_000)).toBe(true)
@@ -110,10 +110,8 @@ export function describeConsumedKinds(database: string, openShards: () => Promis
       await Entry.in(store).insertMany(
         [{ title: 'one' }, { title: 'two' }].map((entry) => ({ ...entry, likes: 0 })),
       )
-      const began = performance.now()
-      start({ pollMs: 20_000 })
-      await poll(() => handled.toSorted()).toEqual(['entry one', 'entry two'])
-      expect(performance.now() - began).toBeLessThan(19_000)
+      start({ pollMs: 60_000 })
+      await expectSoon(() => handled.toSorted()).toEqual(['entry one', 'entry two'])
     })
 
     test('the changes of a collection and those of the store by kinds leave out entities of other kinds, and cursors continue', async () => {

@@ -1,6 +1,6 @@
 import {
   consume,
-  DataStore,
+  type DataStore,
   defineKind,
   dropConsumer,
   envelopeCodec,
@@ -23,7 +23,7 @@ import {
   fillInboxes,
   Inbox,
   openKinds,
-  poll,
+  expectSoon,
   QUICK,
   shortly,
 } from './consumed-kinds-scenario.ts'
@@ -52,7 +52,7 @@ describe('the items of a consumer of kinds', () => {
       ...QUICK,
       kinds: [Entry],
     })
-    await poll(() => found.length).toBe(1)
+    await expectSoon(() => found.length).toBe(1)
     expect(found[0]).toEqual({
       id,
       version,
@@ -97,7 +97,7 @@ describe('the items of a consumer of kinds', () => {
     await Session.in(store).insert({ until: new Date(Date.now() + 60_000) })
     await store.put({ until: new Date(0), _kind: 'session' })
     await using _ = consume(store, 'deliver', keep, { ...QUICK, kinds: [Session] })
-    await poll(() => handled.length).toBe(2)
+    await expectSoon(() => handled.length).toBe(2)
     expect(handled.filter((text) => text === 'session expired')).toHaveLength(1)
   })
 
@@ -105,7 +105,7 @@ describe('the items of a consumer of kinds', () => {
     await Comment.in(store).insert({ text: 'old' })
     const Remark = defineKind('remark', { formerly: ['comment'], schema: typed<{ text: string }>() })
     await using _ = consume(store, 'deliver', keep, { ...QUICK, kinds: [Remark] })
-    await poll(() => handled).toEqual(['remark old'])
+    await expectSoon(() => handled).toEqual(['remark old'])
   })
 
   test('an entity that does not fit its kind fails as a change and becomes a dead letter', async () => {
@@ -115,7 +115,7 @@ describe('the items of a consumer of kinds', () => {
     })
     await store.put({ n: 1, _kind: 'strict' })
     await using _ = consume(store, 'deliver', keep, { ...QUICK, kinds: [Strict], maxAttempts: 2, onError })
-    await poll(async () => (await readDeadLetters(store, 'deliver')).length).toBe(1)
+    await expectSoon(async () => (await readDeadLetters(store, 'deliver')).length).toBe(1)
     expect(errors).toMatchObject([{ code: 'SCHEMA_MISMATCH' }, { code: 'SCHEMA_MISMATCH' }])
     expect(handled).toEqual([])
   })
@@ -131,13 +131,13 @@ describe('an entity that gets another kind', () => {
       keep(change)
     }
     await using consumer = consume(store, 'deliver', handler, { ...QUICK, retryMs: 50, kinds: [Entry] })
-    await poll(() => consumer.status().failed > 0 && handled).toEqual(['entry quiet'])
+    await expectSoon(() => consumer.status().failed > 0 && handled).toEqual(['entry quiet'])
     for (const { id } of [quiet, failing])
       await store.put({ text: 'now a comment', _kind: 'comment' }, { id })
     isDown = false
-    await poll(() => handled).toEqual(['entry quiet', '-'])
+    await expectSoon(() => handled).toEqual(['entry quiet', '-'])
     await Entry.in(store).insert({ title: 'last', likes: 0 })
-    await poll(() => handled).toEqual(['entry quiet', '-', 'entry last'])
+    await expectSoon(() => handled).toEqual(['entry quiet', '-', 'entry last'])
     expect(consumer.status().shards[0]!.failing).toBe(0)
   })
 
@@ -148,11 +148,11 @@ describe('an entity that gets another kind', () => {
       keep(change)
     }
     await using _ = consume(store, 'deliver', handler, { ...QUICK, kinds: [Entry], maxAttempts: 1 })
-    await poll(async () => (await readDeadLetters(store, 'deliver')).length).toBe(1)
+    await expectSoon(async () => (await readDeadLetters(store, 'deliver')).length).toBe(1)
     await store.put({ text: 'now a comment', _kind: 'comment' }, { id })
     expect(await replayDeadLetters(store, 'deliver')).toBe(1)
-    await poll(() => handled).toEqual(['-'])
-    await poll(async () => (await readDeadLetters(store, 'deliver')).length).toBe(0)
+    await expectSoon(() => handled).toEqual(['-'])
+    await expectSoon(async () => (await readDeadLetters(store, 'deliver')).length).toBe(0)
   })
 })
 
@@ -163,13 +163,15 @@ describe('the kinds of a registered consumer', () => {
     await using consumer = kinds
       ? consume(store, 'deliver', keep, { ...QUICK, kinds })
       : consume(store, 'deliver', () => {}, QUICK)
-    await poll(() => consumer.status().shards.every(({ partitions }) => partitions === 8)).toBe(true)
+    await expectSoon(() => consumer.status().shards.every(({ partitions }) => partitions === 8)).toBe(true)
   }
 
   test('reports show the kinds of a consumer, and none for a consumer of all entities', async () => {
     await register([Comment])
     await using _ = consume(store, 'other', () => {}, QUICK)
-    await poll(async () => (await readConsumers(store)).map(({ name, kinds }) => [name, kinds])).toEqual([
+    await expectSoon(async () =>
+      (await readConsumers(store)).map(({ name, kinds }) => [name, kinds]),
+    ).toEqual([
       ['deliver', ['comment']],
       ['other', undefined],
     ])
@@ -185,7 +187,7 @@ describe('the kinds of a registered consumer', () => {
     ]
     for (const start of starts) {
       await using consumer = start()
-      await poll(() => consumer.status().isRunning).toBe(false)
+      await expectSoon(() => consumer.status().isRunning).toBe(false)
     }
     expect(errors).toMatchObject(starts.map(() => ({ code: 'BAD_OPTION' })))
     expect(String(errors[0])).toContain(
@@ -195,7 +197,7 @@ describe('the kinds of a registered consumer', () => {
     await dropConsumer(store, 'deliver')
     await register()
     await using consumer = consume(store, 'deliver', keep, { ...QUICK, onError, kinds: [Comment] })
-    await poll(() => consumer.status().isRunning).toBe(false)
+    await expectSoon(() => consumer.status().isRunning).toBe(false)
     expect(String(errors.at(-1))).toContain('registered for entities of all kinds')
   })
 
@@ -203,7 +205,7 @@ describe('the kinds of a registered consumer', () => {
     await register([Comment])
     await Comment.in(store).insert({ text: 'nice' })
     await using _ = consume(store, 'deliver', keep, { ...QUICK, kinds: [Remark] })
-    await poll(() => handled).toEqual(['remark nice'])
+    await expectSoon(() => handled).toEqual(['remark nice'])
   })
 
   test.each<[string, unknown]>([
@@ -256,7 +258,7 @@ describe('the bodies of other kinds', () => {
     await Entry.in(other).insert({ title: 'one', likes: 0 })
     codec.decoded = 0
     await using consumer = consume(other, 'deliver', keep, { ...QUICK, kinds: [Entry] })
-    await poll(() => handled).toEqual(['entry one'])
+    await expectSoon(() => handled).toEqual(['entry one'])
     await consumer.stop()
     for await (const { item } of Entry.in(other).changes({ from: 'beginning' }))
       if (item?.title === 'one') break
@@ -268,7 +270,7 @@ describe('the bodies of other kinds', () => {
     await fillInboxes(other, 10)
     await Entry.in(other).insert({ title: 'one', likes: 0 })
     await using _ = consume(other, 'deliver', keep, { ...QUICK, kinds: [Entry] })
-    await poll(() => handled).toEqual(['entry one'])
+    await expectSoon(() => handled).toEqual(['entry one'])
     for await (const { item } of Entry.in(other).changes({ from: 'beginning' })) {
       expect(item).toMatchObject({ title: 'one' })
       break
@@ -287,7 +289,7 @@ describe('the bodies of other kinds', () => {
       { epoch },
     )
     await using consumer = consume(store, 'deliver', keep, { ...QUICK, onError, kinds: [Entry] })
-    await poll(() => consumer.status().shards[0]?.failing).toBe(1)
+    await expectSoon(() => consumer.status().shards[0]?.failing).toBe(1)
     expect(errors[0]).toMatchObject({ code: 'BODY_DAMAGED', entity: id })
   })
 })

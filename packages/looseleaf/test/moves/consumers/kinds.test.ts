@@ -7,7 +7,7 @@ import type { DataStore } from '@looseleaf/store'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, test } from 'vitest'
 import { openStore, SOME_BUCKETS } from '../stores.ts'
-import { poll } from './consumed.ts'
+import { poll as expectSoon } from './consumed.ts'
 import { finishMoves, moveUntil } from './moving.ts'
 
 const Entry = defineKind('entry', { schema: typed<{ n: number }>() })
@@ -48,13 +48,13 @@ test('a consumer of a kind gets the items that move in order and once, and holds
     ...QUICK,
     kinds: [Entry],
   })
-  await poll(() => handled.length).toBe(6)
+  await expectSoon(() => handled.length).toBe(6)
   await moveUntil(mover, 'emptying')
   await writeInboxes(1)
   for (const id of moving.slice(0, 3)) await Entry.in(store).update(id, { n: 1 })
   await writeInboxes(2)
   await finishMoves(mover)
-  await poll(() => handled.slice(6).toSorted()).toEqual(
+  await expectSoon(() => handled.slice(6).toSorted()).toEqual(
     moving
       .slice(0, 3)
       .map((id) => `${id} 1`)
@@ -76,10 +76,12 @@ test('a failing change of an item that moves is retried on the new shard, also i
     maxAttempts: 10_000,
     kinds: [Entry],
   })
-  await poll(() => handled.length).toBe(4)
+  await expectSoon(() => handled.length).toBe(4)
   await moveUntil(mover, 'emptying')
   await store.put({ n: 1, _kind: 'inbox' }, { id: changed })
   await finishMoves(mover)
   isDown = false
-  await poll(() => handled.slice(4).toSorted()).toEqual([`${kept} 0`, `${changed} undefined`].toSorted())
+  await expectSoon(() => handled.slice(4).toSorted()).toEqual(
+    [`${kept} 0`, `${changed} undefined`].toSorted(),
+  )
 })
