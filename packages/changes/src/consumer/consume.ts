@@ -129,16 +129,15 @@ export function consume(
   let registration: Registration = { incarnation: '', at: 0, begun: [], floors: [] }
   let registered: Promise<void> | undefined
   const ensureRegistered = (): Promise<void> =>
-    (registered ??= register(context, name, { from, kinds: kinds?.map((kind) => kind.name), signal }).then(
-      (answer) => {
-        requireKinds(name, answer.kinds, kinds)
-        registration = answer
-      },
-      (error: unknown) => {
-        registered = undefined
-        throw error
-      },
-    ))
+    (registered ??= registerOnce().catch((error: unknown) => {
+      registered = undefined
+      throw error
+    }))
+  async function registerOnce(): Promise<void> {
+    const answer = await register(context, name, { from, kinds: kinds?.map((kind) => kind.name), signal })
+    requireKinds(name, answer.kinds, kinds)
+    registration = answer
+  }
 
   const owner = context.random.uuid()
   const progress = storeProgress(context, name, {
