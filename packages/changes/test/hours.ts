@@ -84,12 +84,18 @@ export class Hours {
   sleep(process: Process, ms: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(new LooseleafError('ABORTED', 'It was ended.'))
-      const sleeper = { due: this.clock + ms, process, wake: resolve }
-      this.#sleepers.push(sleeper)
-      signal?.addEventListener('abort', () => {
+      const onAbort = (): void => {
         this.#sleepers = this.#sleepers.filter((other) => other !== sleeper)
         reject(new LooseleafError('ABORTED', 'It was ended.'))
-      })
+      }
+      const wake = (): void => {
+        // A signal of hours would keep thousands of listeners, and looks at each when another one is added.
+        signal?.removeEventListener('abort', onAbort)
+        resolve()
+      }
+      const sleeper = { due: this.clock + ms, process, wake }
+      this.#sleepers.push(sleeper)
+      signal?.addEventListener('abort', onAbort)
     })
   }
 

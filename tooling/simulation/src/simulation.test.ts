@@ -9,14 +9,15 @@ import { startSeedProcesses } from './run/seed-processes.ts'
 import { simulate } from './run/simulate.ts'
 import { addTotals, type SimulationTotals } from './run/totals.ts'
 
-/** A short run has the later half of these lives, in which each fault, operation and check occurs. */
-const ALL_SEEDS = 154
-const FIRST_OF_SHORT = 85
 const isWhole = isLong || process.env['LOOSELEAF_SIM_SEEDS'] !== undefined
-const FROM = isWhole ? 1 : FIRST_OF_SHORT
-const SEEDS = Number(process.env['LOOSELEAF_SIM_SEEDS'] ?? ALL_SEEDS) - FROM + 1
+/** The lives of a short run, in which each fault, operation and check occurs. */
+const SHORT = { from: 95, to: 118 }
+const { from: FROM, to: LAST } = isWhole
+  ? { from: 1, to: Number(process.env['LOOSELEAF_SIM_SEEDS'] ?? 154) }
+  : SHORT
+const SEEDS = LAST - FROM + 1
 /** Lives in which buckets move, beside the fifth of the others. */
-const MOVE_SEEDS = isWhole ? 300 : 20
+const MOVE_SEEDS = isWhole ? 300 : 8
 /** If this many lives do not show a flaw, the simulation misses it. */
 const FLAW_SEEDS = 4000
 /** Lives in which a flaw must stay hidden without the fault that shows it. */

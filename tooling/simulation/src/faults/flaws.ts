@@ -91,6 +91,7 @@ export const flaws = {
   'fences do nothing': {
     shownBy: 'pause',
     among: ['pause', 'crash', 'errorBefore', 'shardDown'],
+    from: 140,
     // Excludes other causes of the same failure: a clock that is ahead makes a cleaner take young rows for
     // old ones; takeovers of keys and long lists of entities delay writers.
     life: {
