@@ -2,6 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import type { Bag, Codec } from '@looseleaf/core'
 import { codecContract } from '@looseleaf/testkit'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import * as vitest from 'vitest'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
@@ -36,7 +37,7 @@ describe.each(variants)('%s', (_, codec) => {
   test('every bag comes back', () => {
     fc.assert(
       fc.property(arbitraryBag, (bag) => expectRoundTrip(codec, bag)),
-      { numRuns: 20 },
+      { numRuns: runsOf(20) },
     )
   })
 

@@ -4,6 +4,7 @@ import { deflateSync } from 'node:zlib'
 import { LooseleafError, type Bag } from '@looseleaf/core'
 import { MAX_VALUES } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
 import { codeOf } from '../test/code-of.ts'
@@ -141,7 +142,7 @@ describe('mixed formats', () => {
           for (const codec of codecs) deepStrictEqual(codec.decode(body), bag)
         }
       }),
-      { numRuns: 20 },
+      { numRuns: runsOf(20) },
     )
   })
 

@@ -2,6 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import type { Bag } from '@looseleaf/core'
 import { MAX_DEPTH } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
 import { codeOf } from '../test/code-of.ts'
@@ -21,7 +22,7 @@ describe('jsonFormat', () => {
       fc.property(arbitraryBag, (bag) => {
         deepStrictEqual(jsonFormat.decode(jsonFormat.encode(bag)), bag)
       }),
-      { numRuns: 80 },
+      { numRuns: runsOf(80) },
     )
   })
 

@@ -2,6 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import type { Bag } from '@looseleaf/core'
 import { MAX_DEPTH } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
 import { codeOf } from '../test/code-of.ts'
@@ -71,7 +72,7 @@ describe('msgpackFormat', () => {
       fc.property(arbitraryBag, (bag) => {
         deepStrictEqual(msgpackFormat.decode(msgpackFormat.encode(bag)), bag)
       }),
-      { numRuns: 150 },
+      { numRuns: runsOf(150) },
     )
   })
 
@@ -83,7 +84,7 @@ describe('msgpackFormat', () => {
         const bag = decodedOrCode(bytes)
         if (bag !== 'BODY_DAMAGED') deepStrictEqual(decodedOrCode(msgpackFormat.encode(bag as Bag)), bag)
       }),
-      { numRuns: 3000 },
+      { numRuns: runsOf(3000) },
     )
   })
 

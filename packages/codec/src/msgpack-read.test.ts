@@ -7,7 +7,7 @@ import * as fc from 'fast-check'
 import { Packr } from 'msgpackr'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
-import { isLong } from '@looseleaf-tooling/vitest/long'
+import { isLong, runsOf } from '@looseleaf-tooling/vitest/long'
 import { codeOf } from '../test/code-of.ts'
 import { unpackByMsgpackr } from '../test/msgpackr-reader.ts'
 import { msgpackFormat } from './msgpack-format.ts'
@@ -39,7 +39,7 @@ describe('the reader of MessagePack, beside a scan and msgpackr', () => {
         expect(sameByBoth(bytes)).toBe(true)
         deepStrictEqual(msgpackFormat.decode(bytes), bag)
       }),
-      { numRuns: 150 },
+      { numRuns: runsOf(150) },
     )
   })
 
@@ -119,7 +119,7 @@ describe('the reader of MessagePack, beside a scan and msgpackr', () => {
       fc.property(arbitraryBag, (bag) => {
         deepStrictEqual(msgpackFormat.decode(packr.pack(bag)), bag)
       }),
-      { numRuns: 60 },
+      { numRuns: runsOf(60) },
     )
   })
 })

@@ -4,6 +4,7 @@ import { copyBag, isLooseleafError, type Bag, type StoreCodec } from '@looseleaf
 import { MAX_DEPTH, MAX_VALUES, type CodecEntry } from '@looseleaf/core/internal'
 import { decode as decodeElsewhere } from '@msgpack/msgpack'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
 import { codeOf } from '../test/code-of.ts'
@@ -129,7 +130,7 @@ describe('a codec with shapes', () => {
         )
         for (const each of [bag, mixed, other]) deepStrictEqual(codec.decode(codec.encode(each)), each)
       }),
-      { numRuns: 20 },
+      { numRuns: runsOf(20) },
     )
   })
 

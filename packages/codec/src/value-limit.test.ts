@@ -1,6 +1,7 @@
 import type { Bag, PropertyValue } from '@looseleaf/core'
 import { MAX_VALUES } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { compressedBody, bodyOfArrays, jsonBombs, msgpackBombs, type BombMaker } from '../test/bombs.ts'
 import { codeOf } from '../test/code-of.ts'
@@ -50,7 +51,7 @@ describe.each(formats)('%s', (_, format, maker) => {
         // A bag that can be read can also be written.
         expect(countValues(format.decode(format.encode(bag)))).toBe(MAX_VALUES - fewer)
       }),
-      { numRuns: 12 },
+      { numRuns: runsOf(12) },
     )
   })
 
@@ -65,7 +66,7 @@ describe.each(formats)('%s', (_, format, maker) => {
         // `JSON.parse` would build all values. The reader of MessagePack counts while it builds.
         expect(parse).not.toHaveBeenCalled()
       }),
-      { numRuns: 12 },
+      { numRuns: runsOf(12) },
     )
   })
 })

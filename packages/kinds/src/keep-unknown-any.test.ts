@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { expect, test } from 'vitest'
 import { applyPatch, unknownOf, withUnknown } from './keep-unknown.ts'
 
@@ -37,7 +38,7 @@ test('a patch keeps all other properties, known and unknown', () => {
       const expected = { ...stored, n: fit(changed) }
       expect(update({ ...stored, n: 0 }, { n: changed })).toEqual(expected)
     }),
-    { numRuns: 500 },
+    { numRuns: runsOf(500) },
   )
 })
 
@@ -46,7 +47,7 @@ test('a patch with the shown values stores the same bag', () => {
     fc.property(properties, (stored) => {
       expect(update(stored, fit(stored) as Properties)).toEqual(stored)
     }),
-    { numRuns: 500 },
+    { numRuns: runsOf(500) },
   )
 })
 
@@ -67,7 +68,7 @@ test('elements keep their unknown properties in any order, and new elements get 
         expect(after).toEqual({ list: [...moved, { a: added }] })
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runsOf(300) },
   )
 })
 
@@ -89,6 +90,6 @@ test('an unknown property stays in its object, or disappears', () => {
         expect(known['id']).toBe(before.id)
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: runsOf(1_000) },
   )
 })

@@ -1,5 +1,6 @@
 import { formatId, parseId } from '@looseleaf/core'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, test } from 'vitest'
 import { codeOf } from '../test/code-of.ts'
 import { countsOf, unevenness } from '../test/evenness.ts'
@@ -81,7 +82,7 @@ describe('bucketRouter', () => {
         const grown = bucketRouter({ shards, buckets: (bucket) => (bucket * 7) % shards })
         expect(grown.shardOfId(id)).toBe(grown.shardOfId(near))
       }),
-      { numRuns: 50 },
+      { numRuns: runsOf(50) },
     )
   })
 
@@ -94,7 +95,7 @@ describe('bucketRouter', () => {
         const grown = bucketRouter({ shards, buckets: (bucket) => (bucket * 7) % shards })
         expect(grown.shardOfId(id)).toBe(grown.shardOfKey(key))
       }),
-      { numRuns: 50 },
+      { numRuns: runsOf(50) },
     )
   })
 

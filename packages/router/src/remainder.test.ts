@@ -1,5 +1,6 @@
 import { parseId } from '@looseleaf/core'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, test } from 'vitest'
 import { leastCommonMultiple, remainderOf, withRemainder } from './remainder.ts'
 
@@ -38,7 +39,7 @@ describe('withRemainder', () => {
         const moved = integerOf(after) - integerOf(before)
         expect(moved < BigInt(divisor) && moved > -BigInt(divisor)).toBe(true)
       }),
-      { numRuns: 500 },
+      { numRuns: runsOf(500) },
     )
   })
 })

@@ -8,3 +8,8 @@ export const isLong: boolean = process.env['LOOSELEAF_LONG'] === '1'
 export function someOf<T>(items: readonly T[], count: number): readonly T[] {
   return isLong ? items : items.slice(0, count)
 }
+
+/** Returns how many random cases a property is tried on: all in a long run, a third in a short one. */
+export function runsOf(all: number): number {
+  return isLong ? all : Math.ceil(all / 3)
+}

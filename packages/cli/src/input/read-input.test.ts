@@ -3,6 +3,7 @@ import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
 import type { Entity } from '@looseleaf/core'
 import { MAX_VALUES } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { expect, test } from 'vitest'
 import { entityJson, entityLine } from '../views/entity-view.ts'
 import { parseBag, readLines } from './read-input.ts'
@@ -141,7 +142,7 @@ test('every bag is the same after an export and an import, and --json prints the
       deepStrictEqual(back, bag)
       expect(JSON.stringify(entityJson(bag as Entity).properties)).toBe(line)
     }),
-    { numRuns: 300 },
+    { numRuns: runsOf(300) },
   )
 })
 

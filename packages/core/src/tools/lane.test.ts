@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, test } from 'vitest'
 import { heldStatements, turn } from '../../test/statements.ts'
 import { LooseleafError } from '../errors/errors.ts'
@@ -319,7 +320,7 @@ describe('keys', () => {
           )
         }
       }),
-      { numRuns: 100 },
+      { numRuns: runsOf(100) },
     )
   })
 })
@@ -458,7 +459,7 @@ describe('the bound of the queue', () => {
         const refused = (await Promise.all(outcomes)).filter((outcome) => outcome === 'SHARD_BUSY')
         expect(refused.length).toBeLessThanOrEqual(Math.max(0, calls.length - given.maxQueue))
       }),
-      { numRuns: 200 },
+      { numRuns: runsOf(200) },
     )
   })
 

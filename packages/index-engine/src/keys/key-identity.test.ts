@@ -1,5 +1,6 @@
 import { compareKeys } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { expect, it } from 'vitest'
 import { keyIdentity } from './key-identity.ts'
 
@@ -16,7 +17,7 @@ it('two keys have one identity exactly if they are equal', () => {
     fc.property(key, key, (a, b) => {
       expect(keyIdentity(a) === keyIdentity(b)).toBe(compareKeys(a, b, [1, 1, 1]) === 0)
     }),
-    { numRuns: 1000 },
+    { numRuns: runsOf(1000) },
   )
   expect(keyIdentity([bytes(49), bytes()])).not.toBe(keyIdentity([bytes(), bytes(49)]))
   expect(keyIdentity([0])).toBe(keyIdentity([-0]))

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../../test/codes.ts'
 import { idOf, lastBytePlacement } from '../../test/model.ts'
@@ -231,7 +232,7 @@ describe('a bad cursor', () => {
       fc.property(garbage, (text) => {
         expect(errorOf(() => decodeCursor(scopeOf(), text)).code).toBe('BAD_CURSOR')
       }),
-      { numRuns: 500 },
+      { numRuns: runsOf(500) },
     )
   })
 })

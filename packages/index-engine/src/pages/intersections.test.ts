@@ -1,5 +1,6 @@
 import type { Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../../test/codes.ts'
 import { planOf, severalIndexes, type TestCondition, type SeveralIndexes } from '../../test/intersections.ts'
@@ -203,7 +204,7 @@ describe('paging through an intersection without writes', () => {
         const backward = await pagesOf(store, plan, 'previous', last.previous)
         expect([...numbersOf(backward.toReversed()), ...last.items.map(numberOf)]).toEqual(matching)
       }),
-      { numRuns: 600 },
+      { numRuns: runsOf(600) },
     )
   })
 
@@ -231,7 +232,7 @@ describe('paging through an intersection without writes', () => {
         const backward = await pagesOf(store, plan, 'previous', previous, options)
         expect([...numbersOf(backward.toReversed()), ...items.map(numberOf)]).toEqual(matching)
       }),
-      { numRuns: 600 },
+      { numRuns: runsOf(600) },
     )
   })
 })
@@ -275,7 +276,7 @@ describe('an entity that matches during a whole call', () => {
           expect(items.map(numberOf)).toEqual([100])
         },
       ),
-      { numRuns: 150 },
+      { numRuns: runsOf(150) },
     )
   })
 

@@ -1,5 +1,6 @@
 import type { Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, it } from 'vitest'
 import { idOf, type ModelStore } from '../../test/model.ts'
 import { fill, numberOf, pagesFrom, pagesOf, plan } from '../../test/pages.ts'
@@ -152,7 +153,7 @@ describe('an entity that is written while a page is read backward', () => {
           for (const page of pages) expect(new Set(numbersOn(page)).size).toBe(page.items.length)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runsOf(500) },
     )
   })
 

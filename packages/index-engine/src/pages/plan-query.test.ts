@@ -1,6 +1,7 @@
 import type { Bag } from '@looseleaf/core'
 import type { KeyRange } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../../test/codes.ts'
 import { idOf, inRange, lastBytePlacement } from '../../test/model.ts'
@@ -593,7 +594,7 @@ describe('a range over strings of more than 512 bytes', () => {
         const [key = []] = deriveRows(byTitle, bag).keys
         expect(expected === false || inRange(rangeOf(query), { key })).toBe(true)
       }),
-      { numRuns: 1000 },
+      { numRuns: runsOf(1000) },
     )
   })
 

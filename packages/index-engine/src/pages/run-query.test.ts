@@ -1,5 +1,6 @@
 import { isLooseleafError, metaOf, type Bag, type PropertyValue } from '@looseleaf/core'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, it } from 'vitest'
 import { idOf } from '../../test/model.ts'
 import { fill, numberOf, numbersOf, pagesFrom, pagesOf, plan } from '../../test/pages.ts'
@@ -195,7 +196,7 @@ describe('paging without writes', () => {
           expect(cost.rowsExamined).toBe(cost.rowsMatched + cost.rowsDiscarded)
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: runsOf(1500) },
     )
   })
 
@@ -220,7 +221,7 @@ describe('paging without writes', () => {
           expect(cost.complete).toBe(items.length === limit || cursor === undefined)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runsOf(500) },
     )
   })
 
@@ -257,7 +258,7 @@ describe('paging without writes', () => {
           if (weight < maxBytes && items.length < limit) expect(cursor).toBeUndefined()
         }
       }),
-      { numRuns: 700 },
+      { numRuns: runsOf(700) },
     )
   })
 
@@ -310,7 +311,7 @@ describe('paging without writes', () => {
         // One page for each before the last, and no empty one.
         expect(backward).toHaveLength(forward.length - 1)
       }),
-      { numRuns: 1000 },
+      { numRuns: runsOf(1000) },
     )
   })
 
@@ -351,7 +352,7 @@ describe('paging without writes', () => {
           }
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: runsOf(2000) },
     )
   })
 
@@ -367,7 +368,7 @@ describe('paging without writes', () => {
         expect(cost.entityReads).toBe(reads.length)
         expect(cost.indexReads).toBe(scans.length)
       }),
-      { numRuns: 300 },
+      { numRuns: runsOf(300) },
     )
   })
 })
@@ -406,7 +407,7 @@ describe('an entity that is written during paging', () => {
           for (const page of pages) expect(new Set(page.items.map(numberOf)).size).toBe(page.items.length)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runsOf(500) },
     )
   })
 

@@ -2,6 +2,7 @@ import type { CatalogEntry, ExactStep, Key } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
 import { entriesOf, type Placement } from '@looseleaf/index-engine/internal'
 import fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, test } from 'vitest'
 import type { RowChange } from './row-change.ts'
 import { splitLostRows, type LostRows } from './rows-at-once.ts'
@@ -100,7 +101,7 @@ test('a lost row goes at once exactly if it is local, its index is exact, and th
       )
       expect(namesOf([...atOnce, ...deletedNow, ...deletedLater])).toEqual(lost.toSorted())
     }),
-    { numRuns: 2_000 },
+    { numRuns: runsOf(2_000) },
   )
 })
 
@@ -180,7 +181,7 @@ describe('a query beside an entity that moves', () => {
         const seen = found(spansOf(states, exact), exact, read)
         expect(asked.some((n) => seen.has(`${index} ${n}`))).toBe(true)
       }),
-      { numRuns: 5_000 },
+      { numRuns: runsOf(5_000) },
     )
   })
 
@@ -200,7 +201,7 @@ describe('a query beside an entity that moves', () => {
           expect(asked.some((n) => indexes.every((index) => seen.has(`${index} ${n}`)))).toBe(true)
         },
       ),
-      { numRuns: 5_000 },
+      { numRuns: runsOf(5_000) },
     )
   })
 })

@@ -7,6 +7,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { ShardLanes } from '../../calls/shard-lanes.ts'
 import { DataStore } from '../../data-store.ts'
@@ -288,7 +289,7 @@ it('no call that begins after a write of the store sees an older state, under an
         for (const [i, id] of ids.entries()) expect((await store.get(id))!['n']).toBe(written[i])
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runsOf(60) },
   )
 })
 

@@ -3,6 +3,7 @@ import type { SharedCacheAnswer } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import * as fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { DataStore } from '../../data-store.ts'
 
@@ -417,6 +418,6 @@ it('no call misses a write of its own store or exceeds its bound, with two store
         await Promise.all(own.map((store) => store.close()))
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runsOf(60) },
   )
 })

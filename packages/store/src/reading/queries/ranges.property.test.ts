@@ -1,6 +1,7 @@
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, defineKey, type IndexDefinition, type IndexProperties } from '@looseleaf/index-engine'
 import fc from 'fast-check'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DataStore } from '../../data-store.ts'
 
@@ -247,6 +248,6 @@ test('a range answers with the values that lie in it, and with all values of the
       expect((await answer).map(({ id }) => id).toSorted()).toEqual(expected.toSorted())
       expect(await store.count(index, where, { scatter: true })).toBe(expected.length)
     }),
-    { numRuns: 300 },
+    { numRuns: runsOf(300) },
   )
 })
