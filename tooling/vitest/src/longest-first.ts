@@ -1,30 +1,38 @@
-import { join, relative } from 'node:path'
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { relative } from 'node:path'
+import { BaseSequencer, type TestProject, type TestSpecification } from 'vitest/node'
 
 /**
- * Test files that take longest, the longest first. A package runs as a whole, so that workers keep its modules;
+ * Test files that take longest, the longest first. A project runs as a whole, so that workers keep its modules;
  * its longest file decides its place.
  */
 export const longest: readonly string[] = [
-  'tooling/attacks/src/faults/history/history.int.test.ts',
-  'tooling/attacks/src/faults/matrix/matrix.int.test.ts',
-  'tooling/attacks/src/faults/keys/fight.long.int.test.ts',
-  'tooling/attacks/src/faults/replicas/replicas.int.test.ts',
   'apps/feed/test/browser.test.ts',
   'apps/feed/test/mariadb.int.test.ts',
   'apps/feed/test/rate-limits.test.ts',
-  'tooling/simulation/src/simulation.test.ts',
+  'tooling/attacks/src/faults/history/history.int.test.ts',
+  'tooling/attacks/src/faults/matrix/matrix.int.test.ts',
+  'tooling/attacks/src/faults/keys/fight.long.int.test.ts',
   'apps/bench/src/bench.int.test.ts',
+  'tooling/simulation/src/simulation.test.ts',
   'packages/driver-mysql/test/contract.int.test.ts',
-  'packages/driver-mysql/src/bounds/silence.int.test.ts',
-  'packages/driver-mysql/src/bounds/breaker.int.test.ts',
-  'packages/driver-mysql/src/connection/tls.int.test.ts',
-  'packages/cli/test/command.test.ts',
+  'packages/driver-sqlite/src/contract.test.ts',
   'packages/cli/test/help-examples.test.ts',
-  'packages/cli/test/failing-shards.int.test.ts',
-  'packages/cli/test/silent-shard.int.test.ts',
-  'tooling/models/src/model-based/flaws.test.ts',
+  'tooling/checks/src/readme-examples/tutorial.test.ts',
+  'tooling/checks/src/readme-examples/readme-examples.test.ts',
+  'packages/cli/test/command.test.ts',
+  'packages/driver-mysql/src/bounds/silence.int.test.ts',
   'packages/changes/src/consumer/hours.test.ts',
+  'tooling/attacks/src/faults/replicas/replicas.int.test.ts',
+  'apps/bench/src/bench.test.ts',
+  'packages/store/src/catalog/two-at-once.test.ts',
+  'packages/driver-mysql/src/bounds/breaker.int.test.ts',
+  'packages/cli/test/shard-moves.test.ts',
+  'packages/looseleaf/test/removed-shards.int.test.ts',
+  'tooling/models/src/model-based/flaws.test.ts',
+  'packages/cli/test/silent-shard.int.test.ts',
+  'packages/cli/test/failing-shards.int.test.ts',
+  'tooling/attacks/src/faults/replicas/several-replicas.int.test.ts',
+  'packages/driver-mysql/src/connection/tls.int.test.ts',
 ]
 
 /** Runs long files first, so that no worker is busy alone at the end. */
@@ -33,14 +41,18 @@ export class LongestFirst extends BaseSequencer {
     const root = this.ctx.config.root
     const placeOfFile = ({ moduleId }: TestSpecification): number =>
       place(longest.indexOf(relative(root, moduleId)))
-    const placeOfProject = ({ project }: TestSpecification): number =>
-      place(longest.findIndex((file) => join(root, file).startsWith(`${project.config.root}/`)))
+    const placeOfProject = new Map<TestProject, number>()
+    for (const file of files)
+      placeOfProject.set(
+        file.project,
+        Math.min(placeOfFile(file), placeOfProject.get(file.project) ?? longest.length),
+      )
     // The sort of a sequencer changes nothing.
     // oxlint-disable-next-line unicorn/no-array-sort
     const sorted = await super.sort(files)
     return sorted.toSorted(
       (a, b) =>
-        placeOfProject(a) - placeOfProject(b) ||
+        (placeOfProject.get(a.project) ?? 0) - (placeOfProject.get(b.project) ?? 0) ||
         // Files of equal places keep the order of projects and sizes.
         (a.project === b.project ? placeOfFile(a) - placeOfFile(b) : 0),
     )

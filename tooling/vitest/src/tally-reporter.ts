@@ -1,6 +1,6 @@
 import { globSync, writeFileSync, writeSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import type { Reporter, TestModule, TestProject, TestSuite, Vitest } from 'vitest/node'
+import type { Reporter, TestModule, TestSuite } from 'vitest/node'
 import { isLong } from './long.ts'
 import { skipsMysql } from './test-environment.ts'
 
@@ -28,22 +28,22 @@ export interface SkippedTest {
  * as JSON instead of the last line.
  */
 export function tallyReporter(): Reporter {
-  let vitest: Vitest | undefined
+  let root = ''
   return {
     onInit(started) {
-      vitest = started
+      root = started.config.root
     },
     onTestRunEnd(modules, unhandledErrors) {
       const tally = tallyOf(modules)
       for (const error of unhandledErrors) tally.failed.push(failure('outside of any test', [error]))
-      if (skipsMysql) tally.skipped.push(...(vitest?.projects ?? []).flatMap(filesLeftOut))
+      if (skipsMysql) tally.skipped.push(...filesLeftOut(root))
       if (tally.skipped.length > 0) {
         console.log(`\n${tally.skipped.length} skipped:`)
         for (const { name, reason } of tally.skipped) console.log(`  ${name}\n    ${reason}`)
       }
       if (!isLong)
         console.log(
-          '\nSearches, models and attacks ran in their short forms; LOOSELEAF_LONG=1 runs them whole.',
+          '\nSearches, models, random cases and attacks ran in their short forms; LOOSELEAF_LONG=1 runs them whole.',
         )
       const file = process.env['LOOSELEAF_TALLY']
       if (file === undefined) process.once('exit', () => writeSync(1, formatTally(tally)))
@@ -108,12 +108,13 @@ function leftOut(name: string): string | undefined {
   return /\(left out: ([^)]+)\)$/.exec(name)?.[1]
 }
 
-function filesLeftOut(project: TestProject): SkippedTest[] {
-  const root = project.config.root
-  return globSync('{src,test}/**/*.int.test.{ts,tsx}', { cwd: root }).map((file) => ({
-    name: relative(process.cwd(), join(root, file)),
-    reason: 'needs MariaDB or MySQL, and LOOSELEAF_SKIP_MYSQL=1 is set (the whole file counts as one)',
-  }))
+function filesLeftOut(root: string): SkippedTest[] {
+  return globSync('{packages,apps,tooling}/*/{src,test}/**/*.int.test.{ts,tsx}', { cwd: root }).map(
+    (file) => ({
+      name: relative(process.cwd(), join(root, file)),
+      reason: 'needs MariaDB or MySQL, and LOOSELEAF_SKIP_MYSQL=1 is set (the whole file counts as one)',
+    }),
+  )
 }
 
 function pathOf(module: TestModule): string {
