@@ -34,7 +34,7 @@ const schema = z.object({
     .optional(),
   media_kind: z.enum(MEDIA_KINDS),
   tags: z.array(z.string()).readonly().optional(),
-  /** Time of its author's last edit. */
+  /** Time of the last edit, by its author or its source. */
   edited: z.date().optional(),
   /** Set once the author has removed it: it has no content then, and only its comments stay. */
   removed: z.object({ by: z.string(), at: z.date() }).optional(),
@@ -61,6 +61,10 @@ export const Entry = defineKind('entry', {
     },
     /** Finds the entries that share a link. Only some sites have it: see `offeredIndexes`. */
     byLink: { by: [{ link_key: { type: 'uuid', nulls: 'skip' } }, { published: 'time' }] },
+    /** Finds the entry of an item whose guid has changed. */
+    bySourceLink: {
+      by: [{ source_id: { type: 'uuid', nulls: 'skip' } }, { link_key: { type: 'uuid', nulls: 'skip' } }],
+    },
     byImport: { by: [{ import_id: { type: 'uuid', nulls: 'skip' } }] },
   },
 })

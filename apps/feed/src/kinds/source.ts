@@ -1,28 +1,70 @@
-import { defineKind, typed, type Item } from 'looseleaf'
+import { defineKind, type Item } from 'looseleaf'
+import { z } from 'zod'
 
-interface SourceProperties {
-  readonly title: string
+/** Number of stripes of the sources that are due. Each stripe is on one shard, so that fetching is shared by all of them. */
+export const SOURCE_STRIPES = 16
+
+const sourceProperties = z.object({
+  title: z.string(),
   /** Description in a few words. */
-  readonly about: string
-  readonly link: string | undefined
-  readonly feed_link: string | undefined
-  readonly person_id: string | undefined
-  /** See `namesOfSource`. */
-  readonly known_as: readonly string[]
+  about: z.string(),
+  link: z.string().optional(),
+  /** Address that the feed is fetched from. */
+  feed_link: z.string().optional(),
+  /** The person who brought the source in first. */
+  person_id: z.string().optional(),
+  /** Names of all known addresses of a source: see `source-names.ts`. */
+  known_as: z.array(z.string()).readonly(),
   /** The import that created it. */
-  readonly import_id?: string | undefined
-  readonly added: Date
-}
+  import_id: z.string().optional(),
+  added: z.date(),
+
+  /*
+   * Fetching. Sources of imported files and of the sample are not fetched, and have none of these properties.
+   */
+  /** Stripe of a fetched source, from 0 to 15. */
+  stripe: z.int().optional(),
+  /** Time of the next fetch; during a fetch the end of its lease. Absent for a source that is not fetched any more. */
+  next_check: z.date().optional(),
+  /** End of the lease of the process that fetches the source now. */
+  leased_until: z.date().optional(),
+  /** No fetch takes place before this time, because the server has asked for it. */
+  wait_until: z.date().optional(),
+  /** Time between two fetches in milliseconds, by the number of items. */
+  interval_ms: z.number().optional(),
+  /** Items per week, if the feed's items have times. */
+  per_week: z.number().optional(),
+  /** Headers of the last body, as the server sent them. */
+  etag: z.string().optional(),
+  last_modified: z.string().optional(),
+  /** Digest of the last body. */
+  body_hash: z.string().optional(),
+  /** Time of the last fetch, and of the last one that brought a feed or found it unchanged. */
+  checked: z.date().optional(),
+  fetched: z.date().optional(),
+  /** Number of failed fetches in a row. */
+  failures: z.int().optional(),
+  /** Why fetches fail, and since when. Status of the last response, if there was one. */
+  problem: z.object({ text: z.string(), since: z.date(), status: z.int().optional() }).optional(),
+  /** Address that permanent redirects lead to, and the number of fetches in a row that they did. */
+  moved: z.object({ to: z.string(), times: z.int() }).optional(),
+  /** Source of the same feed, which is fetched in place of this one. */
+  same_as: z.string().optional(),
+})
 
 export const Source = defineKind('source', {
-  schema: typed<SourceProperties>(),
+  schema: sourceProperties,
   indexes: {
     byTime: { by: [{ added: 'time' }], shardOn: 'id' },
     byPerson: { by: [{ person_id: { type: 'uuid', nulls: 'skip' } }, { added: 'time' }] },
     /** Finds the source of a feed by any of its names. There is a row per name. */
     byName: { by: [{ known_as: 'string[]' }] },
     byImport: { by: [{ import_id: { type: 'uuid', nulls: 'skip' } }] },
+    /** Finds the sources to fetch. */
+    byDue: {
+      by: [{ stripe: { type: 'integer', nulls: 'skip' } }, { next_check: { type: 'time', nulls: 'skip' } }],
+    },
   },
 })
 
-export type Source = Item<SourceProperties>
+export type Source = Item<z.output<typeof sourceProperties>>

@@ -6,7 +6,7 @@ import type { Person } from '../../kinds/person.ts'
 import type { Source } from '../../kinds/source.ts'
 import { freshEntry } from '../../domain/entries/fresh-entry.ts'
 import { likeId, sourceId } from '../../kinds/ids.ts'
-import { namesOfSource } from '../../domain/sources/save-sources.ts'
+import { namesOfFile } from '../../domain/sources/source-names.ts'
 import { fractionOf, shuffled } from './fraction.ts'
 import type { Sample, SampleEntry } from './sample-types.ts'
 
@@ -50,7 +50,7 @@ export function sampleEntities(sample: Sample, now: Date): SampleEntities {
   }))
   const sources = sample.sources.map(({ key, by, ...about }, i) => {
     const source = { ...about, person_id: idOf(by) }
-    const known_as = namesOfSource(source)
+    const known_as = namesOfFile(source)
     const added = new Date(now.getTime() - OLDEST + i * 5 * DAY)
     return { key, by, source: { id: sourceId(known_as[0] as string), ...source, known_as, added } }
   })

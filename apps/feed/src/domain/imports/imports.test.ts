@@ -6,7 +6,11 @@ import { entriesOfSource } from '../entries/entries.ts'
 import { importsOf, undoImport } from './imports.ts'
 import { likeEntry, postComment } from '../entries/responses.ts'
 import { openSite, type Site } from '../site/site.ts'
+import { followId } from '../../kinds/follow.ts'
+import { fetchedSourceId } from '../sources/source-names.ts'
 import { listSources } from '../sources/sources.ts'
+import { storeItems } from '../sources/store-items.ts'
+import { rss } from '../../../test/feed-server.ts'
 
 const now = new Date('2026-06-01T12:00:00Z')
 let site: Site
@@ -86,19 +90,30 @@ test('undoing an import hands a source with entries of another import to that im
   expect(await sourceCount()).toBe(0)
 })
 
-test('undoing a list keeps the sources that have entries by now', async () => {
+test('undoing a list keeps the sources that have entries by now, or that others follow', async () => {
   const opml = Buffer.from(
-    `<opml version="2.0"><head><title>My list</title></head><body>${Array.from({ length: 450 }, (_, i) => `<outline text="${i}" xmlUrl="https://example.org/${i}.xml" htmlUrl="https://example.org/${i === 7 ? '' : i}"/>`).join('')}</body></opml>`,
+    `<opml version="2.0"><head><title>My list</title></head><body>${Array.from({ length: 250 }, (_, i) => `<outline text="${i}" xmlUrl="https://example.org/${i}.xml"/>`).join('')}</body></opml>`,
   )
   const parsed = parseFile(opml, { name: 'l', now })
   if (parsed.type !== 'opml') throw new TypeError('That is a list.')
   await storeSubscriptions(site.data, parsed, ann, now)
-  expect(await imports()).toEqual([['My list', 0, 450]])
-  const list = await newest()
-  const source = await importFeed('a')
-  expect(await undoImport(site.data, list, ann)).toMatchObject({ entries: 0, sources: 449 })
-  expect(await titlesIn(source)).toEqual(['a'])
-  expect(await imports()).toEqual([['F', 1, 0]])
+  expect(await imports()).toEqual([['My list', 0, 250]])
+  const [filled, followed, own] = [7, 8, 9].map((i) => fetchedSourceId(`https://example.org/${i}.xml`)) as [
+    string,
+    string,
+    string,
+  ]
+  const feed = parseFile(Buffer.from(rss(['a'])), { name: 'f', now })
+  if (feed.type !== 'feed') throw new TypeError('That is a feed.')
+  await storeItems(site.data, feed, { sourceId: filled, now, isNew: true, quietOld: true })
+  const follow = (person_id: string, channel_id: string): Promise<unknown> =>
+    site.data.follows.insert({ person_id, channel_id, since: now }, { id: followId(person_id, channel_id) })
+  await Promise.all([follow(bob, followed), follow(ann, own)])
+  expect(await undoImport(site.data, await newest(), ann)).toMatchObject({ entries: 0, sources: 248 })
+  expect(await titlesIn(filled)).toEqual(['a'])
+  expect(await site.data.sources.exists(followed)).toBe(true)
+  expect(await site.data.follows.byChannel.all({ channel_id: own })).toEqual([])
+  expect(await imports()).toEqual([])
 })
 
 test('undoing another person’s or a missing import does nothing', async () => {

@@ -1,6 +1,8 @@
 import { unset } from 'looseleaf'
 import type { Entry } from '../../kinds/entry.ts'
+import { followId } from '../../kinds/follow.ts'
 import type { Import } from '../../kinds/import.ts'
+import { serviceId } from '../../kinds/service.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import type { Source } from '../../kinds/source.ts'
 import { deleteEntry } from '../entries/entries.ts'
@@ -51,7 +53,7 @@ export interface Undone {
 
 /**
  * Deletes entities that an import created: entries without comments and likes of others, and then sources without entries. A source
- * with entries of another import now belongs to that import. If entities stay, the import stays and can be undone again; otherwise it
+ * with entries of another import now belongs to that import, and one that the crawler has filled or that others follow to none. If entities stay, the import stays and can be undone again; otherwise it
  * is deleted. Returns undefined if the import does not exist or is another person's.
  */
 export async function undoImport(data: SiteData, id: string, personId: string): Promise<Undone | undefined> {
@@ -64,7 +66,9 @@ export async function undoImport(data: SiteData, id: string, personId: string): 
     for (const isDeleted of deleted) count[isDeleted ? 'entries' : 'keptEntries']++
   }
   for await (const chunk of chunksOf(sources.byImport.each({ import_id: id }, { limit: CHUNK }))) {
-    for (const outcome of await Promise.all(chunk.map((source) => deleteEmptySource(data, source, id))))
+    for (const outcome of await Promise.all(
+      chunk.map((source) => deleteEmptySource(data, source, id, personId)),
+    ))
       count[outcome]++
   }
   const { keptEntries, keptSources } = count
@@ -92,7 +96,7 @@ async function deleteUnused(data: SiteData, { id }: Entry, personId: string): Pr
   return !isUsed.includes(true) && (await deleteEntry(data, id, personId))
 }
 
-/** Returns true if a comment or like is by another person. */
+/** Returns true if any of these is by another person. */
 async function hasOthers(
   answers: AsyncIterable<{ readonly person_id: string }>,
   personId: string,
@@ -102,16 +106,35 @@ async function hasOthers(
 }
 
 async function deleteEmptySource(
-  { entries, sources }: SiteData,
+  data: SiteData,
   { id }: Source,
   importId: string,
+  personId: string,
 ): Promise<'sources' | 'keptSources' | 'othersSources'> {
+  const { entries, sources, follows, services } = data
   const entry = await entries.bySource.first({ source_id: id }, { order: 'desc' })
-  if (entry === undefined) {
-    await sources.delete(id)
-    return 'sources'
+  if (entry?.import_id === importId) return 'keptSources'
+  if (entry !== undefined || (await isUsedByOthers(data, id, personId))) {
+    await sources.update(id, { import_id: entry?.import_id ?? unset })
+    return 'othersSources'
   }
-  if (entry.import_id === importId) return 'keptSources'
-  await sources.update(id, { import_id: entry.import_id ?? unset })
-  return 'othersSources'
+  await Promise.all([
+    follows.delete(followId(personId, id)),
+    services.delete(serviceId(personId, id)),
+    sources.delete(id),
+  ])
+  return 'sources'
+}
+
+/** Returns true if another person follows a source, or publishes through it. */
+async function isUsedByOthers(
+  { follows, services }: SiteData,
+  id: string,
+  personId: string,
+): Promise<boolean> {
+  const used = await Promise.all([
+    hasOthers(follows.byChannel.each({ channel_id: id }, { limit: 50 }), personId),
+    hasOthers(services.bySource.each({ source_id: id }, { limit: 50 }), personId),
+  ])
+  return used.includes(true)
 }

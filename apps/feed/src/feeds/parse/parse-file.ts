@@ -111,12 +111,9 @@ function tidyFeed(
   const tidy = tidyItems(raw.items, base, options.now)
   const { deleted = [] } = raw
   if (tidy.items.length === 0 && deleted.length === 0) {
-    return refused(
-      [
-        `The ${format === 'JSON Feed' ? format : `${format} feed`} has no items that could be shown.`,
-        ...tidy.notes,
-      ].join(' '),
-    )
+    const feed = format === 'JSON Feed' ? format : `${format} feed`
+    const reason = [`The ${feed} has no items that could be shown.`, ...tidy.notes].join(' ')
+    return { ...refused(reason), ...(raw.items.length === 0 && { isEmpty: true as const }) }
   }
   return {
     type: 'feed',
@@ -126,6 +123,7 @@ function tidyFeed(
     link,
     feedLink,
     published: firstOf(raw.dates, (text) => feedDate(text, options.now)),
+    ...(raw.ttl !== undefined && raw.ttl > 0 && { ttlMs: raw.ttl * 60_000 }),
     items: tidy.items,
     deleted,
     notes: [...notes, ...tidy.notes],

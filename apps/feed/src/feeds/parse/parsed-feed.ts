@@ -29,6 +29,8 @@ export interface ParsedFeed {
   readonly feedLink: string | undefined
   /** Time of the feed as a whole. */
   readonly published: Date | undefined
+  /** Time for which the feed says that it stays the same, in milliseconds. */
+  readonly ttlMs?: number
   readonly items: readonly FeedItem[]
   /** Guids of items that the feed says it has deleted (RFC 6721). */
   readonly deleted: readonly string[]
@@ -55,6 +57,8 @@ export interface ParsedOpml {
 export interface RefusedFile {
   readonly type: 'refused'
   readonly reason: string
+  /** True for a feed without items: nothing is wrong with it, but there is nothing to import. */
+  readonly isEmpty?: true
 }
 
 export type ParsedFile = ParsedFeed | ParsedOpml | RefusedFile

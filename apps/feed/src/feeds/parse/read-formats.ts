@@ -12,6 +12,8 @@ export interface RawFeed {
   readonly feedLink: string | undefined
   /** Times of the feed as a whole; the preferred one is first. */
   readonly dates: readonly (string | undefined)[]
+  /** Minutes for which the feed says that it stays the same. */
+  readonly ttl?: number | undefined
   readonly items: readonly RawItem[]
 }
 
@@ -29,6 +31,7 @@ export function readRss(text: string): RawFeed {
     links: [feed.link, alternateOf(feed.atom?.links)],
     feedLink: selfOf(feed.atom?.links),
     dates: [feed.pubDate, feed.lastBuildDate, feed.dc?.dates?.[0], feed.atom?.updated],
+    ttl: feed.ttl,
     items: (feed.items ?? []).map((item) => ({
       ids: [item.guid?.value, item.atom?.id],
       title: html(item.title ?? item.itunes?.title ?? item.dc?.titles?.[0]),

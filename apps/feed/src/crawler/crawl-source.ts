@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto'
+import { unset } from 'looseleaf'
+import { hasItems, moveSource, sourceAt } from '../domain/sources/merge-sources.ts'
+import { feedName } from '../domain/sources/source-names.ts'
+import { storeItems } from '../domain/sources/store-items.ts'
+import type { FileParser } from '../feeds/parse/file-parser.ts'
+import type { ParsedFeed } from '../feeds/parse/parsed-feed.ts'
+import type { SiteData } from '../kinds/site-data.ts'
+import type { Source } from '../kinds/source.ts'
+import { hostOf } from '../text/web-link.ts'
+import { endLease, type LeasedSource, type SourceChange } from './due.ts'
+import type { Fetched, Fetcher } from './fetch/fetch-feed.ts'
+import { reasonOfPage, webPageOf } from './fetch/web-page.ts'
+import { changedFeed, failedFetch, unchangedFeed } from './outcome.ts'
+
+/** Parts of a crawler that fetch and store one source. */
+export interface CrawlContext {
+  readonly data: SiteData
+  readonly fetcher: Fetcher
+  readonly parser: FileParser
+  readonly now: () => Date
+}
+
+/** Fetches in a row that a permanent redirect has to last until a source takes its address. */
+const REDIRECTS_TO_MOVE = 3
+
+/**
+ * Fetches a source, stores its items, and ends its lease with the time of the next fetch. An aborted fetch makes the source due again at
+ * once. A source that turns out to be another one becomes its alias. Rejects only with errors of the store; the source is then due when
+ * its lease ends.
+ */
+export async function crawlSource(
+  ctx: CrawlContext,
+  source: LeasedSource,
+  signal: AbortSignal,
+): Promise<void> {
+  const fetched = await fetchSource(ctx, source, signal)
+  const change = signal.aborted ? { next_check: ctx.now() } : await changeBy(ctx, source, fetched)
+  await endLease(ctx.data, source, change)
+}
+
+async function fetchSource(
+  { data, fetcher }: CrawlContext,
+  { id, feed_link, etag, last_modified, body_hash }: Source,
+  signal: AbortSignal,
+): Promise<Fetched> {
+  if (feed_link === undefined) return { type: 'failed', failure: { reason: 'It has no address.' } }
+  const followers = await data.follows.byChannel.count({ channel_id: id }, { exact: false })
+  // Without a stored body, an answer that nothing has changed would be of no use.
+  const validators = body_hash === undefined ? {} : { etag, lastModified: last_modified }
+  return fetcher.fetch(feed_link, { ...validators, followers, signal })
+}
+
+async function changeBy(ctx: CrawlContext, source: Source, fetched: Fetched): Promise<SourceChange> {
+  const now = ctx.now()
+  if (fetched.type === 'failed') return { ...failedFetch(source, fetched.failure, now), moved: unset }
+  const moved = movedChange(source, fetched.movedTo)
+  if (fetched.type === 'unchanged')
+    return orAlias(ctx, source, { ...unchangedFeed(source, fetched, now), ...moved })
+  const bodyHash = createHash('sha256').update(fetched.bytes).digest('base64url')
+  const answer = { ...fetched, bodyHash }
+  const same = { ...unchangedFeed(source, answer, now), ...moved }
+  if (bodyHash === source.body_hash) return orAlias(ctx, source, same)
+  const failed = (reason: string): SourceChange => ({
+    ...failedFetch(source, { reason, status: 200 }, now),
+    moved: unset,
+  })
+  const page = webPageOf(fetched.bytes)
+  if (page !== undefined) return failed(reasonOfPage(page))
+  const parsed = await ctx.parser.parse(fetched.bytes, {
+    name: source.title || hostOf(fetched.address),
+    now,
+    address: fetched.address,
+  })
+  if (parsed.type === 'opml') return failed('It is a list of feeds, and not a feed.')
+  if (parsed.type === 'refused') return parsed.isEmpty ? orAlias(ctx, source, same) : failed(parsed.reason)
+  const other = await sameByOwnAddress(ctx.data, source, parsed)
+  if (other !== undefined) return becomeAlias(ctx, source, other)
+  const stored = await storeItems(ctx.data, parsed, {
+    sourceId: source.id,
+    now,
+    isNew: source.fetched === undefined,
+    quietOld: source.fetched === undefined,
+  })
+  const change = { ...changedFeed(source, parsed, answer, now), ...moved }
+  // Without the digest, the next fetch tries the entries again that the store has refused.
+  return orAlias(ctx, source, stored.failed === 0 ? change : { ...change, body_hash: unset })
+}
+
+/** Follows a permanent redirect once it has lasted. Redirects back to the source's own address end the count. */
+function movedChange({ feed_link, moved, known_as }: Source, movedTo: string | undefined): SourceChange {
+  if (movedTo === undefined || movedTo === feed_link) return { moved: unset }
+  const times = moved?.to === movedTo ? moved.times + 1 : 1
+  if (times < REDIRECTS_TO_MOVE) return { moved: { to: movedTo, times } }
+  return {
+    moved: unset,
+    feed_link: movedTo,
+    known_as: [...new Set([...known_as, feedName(movedTo)])],
+  }
+}
+
+/** Returns the change, or that to an alias if the source would take the address of another one. */
+async function orAlias(ctx: CrawlContext, source: Source, change: SourceChange): Promise<SourceChange> {
+  const { feed_link } = change
+  if (typeof feed_link !== 'string') return change
+  const other = await sourceAt(ctx.data, feed_link)
+  return other === undefined || other.id === source.id ? change : becomeAlias(ctx, source, other)
+}
+
+/** Returns the other source whose address a feed gives as its own, if that has the same items. */
+async function sameByOwnAddress(
+  data: SiteData,
+  source: Source,
+  { feedLink, items }: ParsedFeed,
+): Promise<Source | undefined> {
+  if (feedLink === undefined || source.known_as.includes(feedName(feedLink))) return undefined
+  const other = await sourceAt(data, feedLink)
+  if (other?.next_check === undefined || other.id === source.id) return undefined
+  return (await hasItems(data, other.id, items)) ? other : undefined
+}
+
+async function becomeAlias(ctx: CrawlContext, source: Source, other: Source): Promise<SourceChange> {
+  await moveSource(ctx.data, source, other)
+  return {
+    checked: ctx.now(),
+    same_as: other.id,
+    known_as: [],
+    next_check: unset,
+    problem: unset,
+    moved: unset,
+  }
+}

@@ -1,0 +1,92 @@
+import { isLooseleafError, unchanged, unset, type ChangesOf } from 'looseleaf'
+import type { SiteData } from '../kinds/site-data.ts'
+import { SOURCE_STRIPES, type Source } from '../kinds/source.ts'
+
+/** Due sources that one look reads of each stripe. */
+const PER_STRIPE = 4
+/** Time for which a source waits if its host is busy. The next sources of the stripe come forward meanwhile. */
+const BUSY_HOST_MS = 10_000
+
+/** Changes of a source's properties. */
+export type SourceChange = ChangesOf<typeof Source>
+
+/** A source that this process fetches until its lease ends. */
+export interface LeasedSource extends Source {
+  readonly leased_until: Date
+}
+
+export interface TakeOptions {
+  /** Largest number of sources to take. */
+  readonly limit: number
+  readonly leaseMs: number
+  readonly now: Date
+  /** Counts a source for its host, and returns true, if the host is not busy. */
+  readonly reserve: (source: Source) => boolean
+  /** Gives a reserved place back, because another process has the source. */
+  readonly release: (source: Source) => void
+}
+
+/**
+ * Takes sources that are due, by a lease: `next_check` is pushed ahead of all other processes by compare-and-swap, so one process gets
+ * a source. If it dies, the source is due again when the lease ends. Reads all stripes by a statement per shard.
+ */
+export async function takeDue({ sources }: SiteData, options: TakeOptions): Promise<LeasedSource[]> {
+  const { limit, leaseMs, now, reserve, release } = options
+  const wheres = Array.from({ length: SOURCE_STRIPES }, (_, stripe) => ({
+    stripe,
+    next_check: { lte: now },
+  }))
+  const pages = await sources.byDue.pageMany(wheres, { limit: PER_STRIPE })
+  const due = pages
+    .flatMap(({ items }) => items)
+    .sort((a, b) => (a.next_check?.getTime() ?? 0) - (b.next_check?.getTime() ?? 0))
+  const chosen: Source[] = []
+  const busy: Source[] = []
+  for (const source of due) {
+    if (chosen.length === limit) break
+    if (reserve(source)) chosen.push(source)
+    else busy.push(source)
+  }
+  const end = new Date(now.getTime() + leaseMs)
+  const later = new Date(now.getTime() + BUSY_HOST_MS)
+  const [leases] = await Promise.all([
+    sources.updateMany(chosen, { next_check: end, leased_until: end }, { fates: true }),
+    sources.updateMany(busy, { next_check: later }, { fates: true }),
+  ])
+  const taken: LeasedSource[] = []
+  for (const [i, fate] of leases.entries()) {
+    if (fate.ok) {
+      taken.push({ ...fate.value, leased_until: end })
+      continue
+    }
+    release(chosen[i] as Source)
+    if (!isTaken(fate.error)) throw fate.error
+  }
+  return taken
+}
+
+function isTaken(error: unknown): boolean {
+  return isLooseleafError(error, 'VERSION_MISMATCH') || isLooseleafError(error, 'NOT_FOUND')
+}
+
+/**
+ * Writes the outcome of a fetch and ends the lease. Returns false, and writes nothing, if the lease is lost: another process fetches the
+ * source by now. Other changes of the source meanwhile do not matter.
+ */
+export async function endLease(
+  { sources }: SiteData,
+  { id, leased_until }: LeasedSource,
+  change: SourceChange,
+): Promise<boolean> {
+  let isOurs = false
+  try {
+    await sources.update(id, (current) => {
+      isOurs = current.leased_until?.getTime() === leased_until.getTime()
+      return isOurs ? { ...change, leased_until: unset } : unchanged
+    })
+  } catch (error) {
+    if (isLooseleafError(error, 'NOT_FOUND')) return false
+    throw error
+  }
+  return isOurs
+}

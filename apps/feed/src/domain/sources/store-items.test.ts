@@ -1,0 +1,91 @@
+import { memoryShards } from 'looseleaf'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { parseFile } from '../../feeds/parse/parse-file.ts'
+import type { ParsedFeed } from '../../feeds/parse/parsed-feed.ts'
+import type { Entry } from '../../kinds/entry.ts'
+import { openSite, type Site } from '../site/site.ts'
+import { rss, type RssItem } from '../../../test/feed-server.ts'
+import { storeItems, type StoredItems } from './store-items.ts'
+
+let site: Site
+let sourceId: string
+beforeEach(async () => {
+  site = await openSite({ shards: memoryShards(2), cleaner: false })
+  sourceId = site.store.newId()
+})
+afterEach(() => site.close())
+
+const now = new Date('2026-06-01T12:00:00Z')
+
+async function store(items: readonly (RssItem | string)[], isFirst = false): Promise<StoredItems> {
+  const feed = parseFile(Buffer.from(rss(items)), { name: 'f', now }) as ParsedFeed
+  return storeItems(site.data, feed, { sourceId, now, isNew: isFirst, quietOld: isFirst })
+}
+
+const entries = (): Promise<Entry[]> =>
+  site.data.entries.bySource.all({ source_id: sourceId }, { order: 'desc' })
+const titles = async (): Promise<string[]> => (await entries()).map(({ title }) => title)
+
+const storm = { guid: 'v1', title: 'Storm comes', link: 'http://news.example/story-1' }
+const stormCame = { guid: 'v2', title: 'Storm came', link: 'https://news.example/story-1/' }
+
+test('an item whose guid changes with its headline stays one entry, by its link', async () => {
+  await store([storm, { ...storm, guid: 'other', link: 'http://news.example/story-2' }], true)
+  expect(await store([stormCame])).toMatchObject({ added: 0, updated: 1 })
+  expect(await store([stormCame])).toMatchObject({ added: 0, updated: 0, unchanged: 1 })
+  expect((await titles()).toSorted()).toEqual(['Storm came', 'Storm comes'])
+})
+
+test('a link that several items have, or that is the site’s own, makes no two items one', async () => {
+  const own = 'https://site.example/'
+  await store([storm, { guid: 'a', link: own }], true)
+  expect(await store([stormCame, { ...stormCame, guid: 'v3' }])).toMatchObject({ added: 2 })
+  expect(await store([{ guid: 'b', link: own }])).toMatchObject({ added: 1 })
+})
+
+test('a new item with the link of an entry that is still in the feed is another entry', async () => {
+  await store([storm], true)
+  const page = { guid: 'v4', title: 'Comments on the storm', link: storm.link }
+  expect(await store([page, storm])).toMatchObject({ added: 1, unchanged: 1 })
+})
+
+test('the same link in another source is another entry', async () => {
+  await store([storm], true)
+  const first = sourceId
+  sourceId = site.store.newId()
+  expect(await store([stormCame])).toMatchObject({ added: 1 })
+  expect(sourceId).not.toBe(first)
+})
+
+test('a new title changes the entry and its time of editing; new tags do not', async () => {
+  await store([{ guid: 'a', title: 'One' }], true)
+  expect((await entries())[0]?.edited).toBeUndefined()
+  await store([{ guid: 'a', title: 'One', link: 'https://site.example/one' }])
+  expect((await entries())[0]).toMatchObject({ link: 'https://site.example/one' })
+  expect((await entries())[0]?.edited).toBeUndefined()
+  await store([{ guid: 'a', title: 'Two' }])
+  expect(await entries()).toMatchObject([{ title: 'Two', edited: now }])
+})
+
+test('all but the twenty newest items of a first fetch are quiet, and later items are not', async () => {
+  const date = (day: number): Date => new Date(Date.UTC(2026, 0, day))
+  const items = Array.from({ length: 30 }, (_, i) => ({ guid: `${i}`, date: date(i + 1) }))
+  await store(items, true)
+  const loud = (await entries()).filter(({ quiet }) => !quiet).map(({ title }) => title)
+  expect(loud).toEqual(Array.from({ length: 20 }, (_, i) => `${29 - i}`))
+  await store([{ guid: 'old', date: new Date(0) }, ...items])
+  expect((await entries()).find(({ title }) => title === 'old')?.quiet).toBe(false)
+})
+
+test('an item that has fallen off the end of its feed stays', async () => {
+  await store(['a', 'b', 'c'], true)
+  await store(['d'])
+  expect((await titles()).toSorted()).toEqual(['a', 'b', 'c', 'd'])
+})
+
+test('storing an unchanged feed writes nothing', async () => {
+  await store([storm, 'a', 'b'], true)
+  const before = (await entries()).map(({ id, version }) => [id, version])
+  expect(await store([storm, 'a', 'b'])).toMatchObject({ added: 0, updated: 0, unchanged: 3 })
+  expect((await entries()).map(({ id, version }) => [id, version])).toEqual(before)
+})

@@ -1,0 +1,217 @@
+import { unset, type ChangesOf } from 'looseleaf'
+import type { FeedItem, ParsedFeed } from '../../feeds/parse/parsed-feed.ts'
+import { linkId, type Entry } from '../../kinds/entry.ts'
+import { importedEntryId } from '../../kinds/ids.ts'
+import type { SiteData } from '../../kinds/site-data.ts'
+import { addressKey } from '../../text/web-link.ts'
+import { UNDATED_BEFORE } from '../entries/entries.ts'
+import { freshEntry, linkedAs, type EntryFacts } from '../entries/fresh-entry.ts'
+
+/** Items per batch of reads and writes. */
+const CHUNK = 250
+/** Newest items of a first fetch, or of a file, that are delivered to home pages. */
+export const DELIVERED_AT_ONCE = 20
+
+export interface StoreItemsOptions {
+  readonly sourceId: string
+  /** The person for whom a file is imported. */
+  readonly personId?: string | undefined
+  /** Import of new entries. */
+  readonly importId?: string
+  readonly now: Date
+  /** True if the source has no entries yet. */
+  readonly isNew: boolean
+  /** True if all but the newest items are `quiet` when they are new. */
+  readonly quietOld: boolean
+  /** Awaited before new entries are written. */
+  readonly beforeNew?: () => Promise<unknown>
+}
+
+/** Numbers of entries. */
+export interface StoredItems {
+  readonly added: number
+  readonly updated: number
+  readonly unchanged: number
+  readonly deleted: number
+  readonly failed: number
+}
+
+/**
+ * Stores a feed's items as entries of a source. An item that is already stored is written only if it has changed, so storing a feed
+ * again is idempotent. An entry whose item is no longer in the feed stays; one that the feed says it has deleted is removed.
+ */
+export async function storeItems(
+  data: SiteData,
+  feed: ParsedFeed,
+  options: StoreItemsOptions,
+): Promise<StoredItems> {
+  const { sourceId, now } = options
+  const total = { added: 0, updated: 0, unchanged: 0, deleted: 0, failed: 0 }
+  const placed = placeUndated(feed)
+  const ranks = ranksOf(placed)
+  const ids = feed.items.map((item) => importedEntryId(sourceId, item.guid))
+  const renamed = options.isNew ? undefined : findRenamed(data, feed, ids, sourceId)
+  for (let at = 0; at < feed.items.length; at += CHUNK) {
+    const chunk = feed.items.slice(at, at + CHUNK)
+    const existing = await data.entries.getMany(ids.slice(at, at + CHUNK))
+    const missing = chunk.filter((_, i) => existing[i] === undefined)
+    const known = (await renamed?.(missing)) ?? new Map<FeedItem, Entry>()
+    const news: NewEntry[] = []
+    for (const [i, item] of chunk.entries()) {
+      const entry = existing[i] ?? known.get(item)
+      if (entry === undefined) {
+        const rank = ranks[at + i] as number
+        const facts = {
+          ...fieldsOf(item),
+          source_id: sourceId,
+          person_id: options.personId,
+          import_id: options.importId,
+          published: placed[at + i] as Date,
+          quiet: options.quietOld && rank >= DELIVERED_AT_ONCE,
+        }
+        // Pages list entries by arrival. Each is a millisecond older than the next newer one, which keeps the order of their own times.
+        news.push({ id: ids[at + i] as string, ...freshEntry(facts, new Date(now.getTime() - rank)) })
+      } else if (entry.removed === undefined && isChanged(entry, item)) {
+        await data.entries.update(entry.id, changeOf(entry, item, now))
+        total.updated++
+      } else {
+        total.unchanged++
+      }
+    }
+    if (news.length > 0) await options.beforeNew?.()
+    for (const fate of await data.entries.putMany(news, { fates: true })) {
+      if (fate.ok) total.added++
+      else total.failed++
+    }
+  }
+  total.deleted = await deleteEntries(data, sourceId, feed)
+  return total
+}
+
+/**
+ * Returns a time for each item: its own, or for an item without one a millisecond before the item above it, so that it stays in the file's
+ * order and never on top of newer entries. Without any time in the file, the items are older than everything.
+ */
+function placeUndated({ items, published }: ParsedFeed): readonly Date[] {
+  const first = items.find((item) => item.published !== undefined)?.published ?? published
+  // The items above the first time get later ones, up to a millisecond each.
+  const above = items.findIndex((item) => item.published !== undefined)
+  let last = first === undefined ? UNDATED_BEFORE : first.getTime() + Math.max(0, above) + 1
+  return items.map((item) => {
+    last = item.published?.getTime() ?? last - 1
+    return new Date(last)
+  })
+}
+
+/** Returns the place of each time among all, 0 for the latest. */
+function ranksOf(times: readonly Date[]): readonly number[] {
+  const ranks: number[] = []
+  const latestFirst = [...times.keys()].toSorted(
+    (a, b) => (times[b] as Date).getTime() - (times[a] as Date).getTime(),
+  )
+  for (const [rank, at] of latestFirst.entries()) ranks[at] = rank
+  return ranks
+}
+
+/**
+ * Returns a function that finds the entries of items whose guid has changed, as some sites do with each new headline: the only entry of
+ * the source with the item's link. A link that several items of the feed have, or that is the site's own, tells nothing; neither does
+ * an entry whose own item is still in the feed.
+ */
+function findRenamed(
+  { entries }: SiteData,
+  { items, link: site }: ParsedFeed,
+  ids: readonly string[],
+  sourceId: string,
+): (missing: readonly FeedItem[]) => Promise<ReadonlyMap<FeedItem, Entry>> {
+  const uses = new Map<string, number>()
+  for (const { link } of items)
+    if (link !== undefined) uses.set(linkKey(link), (uses.get(linkKey(link)) ?? 0) + 1)
+  if (site !== undefined) uses.delete(linkKey(site))
+  const present = new Set(ids)
+  return async (missing) => {
+    const asked = missing.flatMap((item) =>
+      item.link !== undefined && uses.get(linkKey(item.link)) === 1
+        ? [{ item, link_key: linkKey(item.link) }]
+        : [],
+    )
+    if (asked.length === 0) return new Map()
+    const wheres = asked.map(({ link_key }) => ({ source_id: sourceId, link_key }))
+    const pages = await entries.bySourceLink.pageMany(wheres, { limit: 2 })
+    return new Map(
+      asked.flatMap(({ item }, i) => {
+        const [entry, ...others] = pages[i]?.items ?? []
+        return entry === undefined || others.length > 0 || present.has(entry.id) ? [] : [[item, entry]]
+      }),
+    )
+  }
+}
+
+/** Deletes the entries of items that the feed has deleted. Their comments stay. Returns how many there were. */
+async function deleteEntries(
+  data: SiteData,
+  sourceId: string,
+  { deleted, items }: ParsedFeed,
+): Promise<number> {
+  const present = new Set(items.map(({ guid }) => guid))
+  let count = 0
+  for (let at = 0; at < deleted.length; at += CHUNK) {
+    const gone = deleted.slice(at, at + CHUNK).filter((guid) => !present.has(guid))
+    const ids = gone.map((guid) => importedEntryId(sourceId, guid))
+    const found = (await data.entries.getMany(ids)).filter((entry) => entry !== undefined)
+    await data.entries.deleteMany(found.map(({ id }) => id))
+    count += found.length
+  }
+  return count
+}
+
+/** An entry of a source, whose id is derived. */
+type NewEntry = Omit<Entry, 'version'>
+
+function linkKey(link: string): string {
+  return linkId(addressKey(link))
+}
+
+function fieldsOf(item: FeedItem): Pick<EntryFacts, 'title' | 'body' | 'link' | 'author' | 'media' | 'tags'> {
+  const { title, body, link, author, media, tags } = item
+  return {
+    title,
+    body,
+    link,
+    author,
+    ...(media.length > 0 && { media }),
+    ...(tags.length > 0 && { tags }),
+  }
+}
+
+function changeOf(entry: Entry, item: FeedItem, now: Date): ChangesOf<typeof Entry> {
+  const { link_key, media_kind } = linkedAs(item)
+  return {
+    title: item.title,
+    body: item.body ?? unset,
+    link: item.link ?? unset,
+    link_key: link_key ?? unset,
+    media_kind,
+    author: item.author ?? unset,
+    published: item.published ?? entry.published,
+    media: item.media.length === 0 ? unset : item.media,
+    tags: item.tags.length === 0 ? unset : item.tags,
+    ...(isEdited(entry, item) && { edited: now }),
+  }
+}
+
+function isChanged(entry: Entry, item: FeedItem): boolean {
+  return (
+    isEdited(entry, item) ||
+    entry.link !== item.link ||
+    entry.author !== item.author ||
+    JSON.stringify(entry.media ?? []) !== JSON.stringify(item.media) ||
+    JSON.stringify(entry.tags ?? []) !== JSON.stringify(item.tags) ||
+    (item.published !== undefined && item.published.getTime() !== entry.published.getTime())
+  )
+}
+
+/** Returns true if the text that people read has changed. */
+function isEdited(entry: Entry, item: FeedItem): boolean {
+  return entry.title !== item.title || entry.body !== item.body
+}
