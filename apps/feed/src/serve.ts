@@ -6,6 +6,7 @@ import { startDeliveries } from './delivery/start-deliveries.ts'
 import { openSite, type Site } from './domain/site/site.ts'
 import { settingOnce } from './domain/site/settings.ts'
 import { seedSample } from './day/sample/seed.ts'
+import { openFeeds } from './crawler/open-feeds.ts'
 import type { Settings } from './settings.ts'
 import { createStage } from './stage/stage.ts'
 import { createApp } from './app.ts'
@@ -34,8 +35,13 @@ export async function serve(settings: Settings): Promise<RunningSite> {
       randomBytes(32).toString('base64url'),
     )
     await warmUp(site, secret)
-    const app = await createApp({ site, stage, secret, host: settings.host, origin: settings.origin })
-    const url = await listen(app, settings)
+    const feeds = openFeeds(site.data, settings)
+    const { host, origin } = settings
+    const app = await createApp({ site: { ...site, feeds }, stage, secret, host, origin })
+    const url = await listen(app, settings).catch(async (error: unknown) => {
+      await feeds.stop()
+      throw error
+    })
     const deliveries = settings.delivers
       ? startDeliveries(site, { onError: (error) => console.error(error) })
       : undefined
@@ -47,7 +53,7 @@ export async function serve(settings: Settings): Promise<RunningSite> {
         const timer = setTimeout(() => app.server.closeAllConnections(), STOP_TIMEOUT_MS)
         await app.close()
         clearTimeout(timer)
-        await deliveries?.stop()
+        await Promise.all([deliveries?.stop(), feeds.stop()])
         await site.close()
       },
     }

@@ -17,6 +17,10 @@ export interface Settings {
   readonly shards: DriverFactory
   /** Location of the data for people, without credentials. */
   readonly place: string
+  /** False if only other processes fetch the feeds. */
+  readonly crawl: boolean
+  /** Pairs of host and port that may be fetched although they are not on the public internet. */
+  readonly crawlAllow: readonly string[]
   readonly files: readonly string[]
   /** False if only other processes deliver entries to home pages. */
   readonly delivers: boolean
@@ -42,8 +46,10 @@ export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv): S
     origin: readOrigin(values.origin ?? env['FEED_ORIGIN']),
     shards: values.data === undefined && shards ? shardsFrom(shards) : openFolder(folder),
     place: values.data === undefined && shards ? 'the databases of LOOSELEAF_SHARDS' : folder,
+    crawl: isHere('FEED_CRAWL', env['FEED_CRAWL']),
+    crawlAllow: readPlaces(env['FEED_CRAWL_ALLOW']),
     files: positionals.map((file) => resolve(userFolder, file)),
-    delivers: readDelivers(env['FEED_DELIVER']),
+    delivers: isHere('FEED_DELIVER', env['FEED_DELIVER']),
     as: values.as,
   }
 }
@@ -81,10 +87,22 @@ function readOrigin(text: string | undefined): string | undefined {
   )
 }
 
-function readDelivers(text: string | undefined): boolean {
+/** Reads whether work that any process may do takes place in this one. */
+function isHere(name: string, text: string | undefined): boolean {
   const where = text?.trim() || 'here'
   if (where === 'here' || where === 'elsewhere') return where === 'here'
-  throw new BadSetting(`FEED_DELIVER is “here” or “elsewhere”; got “${where.slice(0, 20)}”.`)
+  throw new BadSetting(`${name} is “here” or “elsewhere”; got “${where.slice(0, 20)}”.`)
+}
+
+function readPlaces(text: string | undefined): string[] {
+  const places = (text ?? '').split(',').map((place) => place.trim())
+  return places.filter(Boolean).map((place) => {
+    const url = /^(?:\[[0-9a-f:.]+\]|[a-z0-9.-]+):\d{1,5}$/i.test(place) ? URL.parse(`ftp://${place}`) : null
+    if (url !== null && url.port !== '') return url.host
+    throw new BadSetting(
+      `FEED_CRAWL_ALLOW is a list of hosts with ports, such as 127.0.0.1:8080,localhost:8081; got “${place.slice(0, 40)}”.`,
+    )
+  })
 }
 
 function withoutPassword(address: string): string {

@@ -1,10 +1,8 @@
-import type { FeedFinder } from '../domain/sources/feed-finder.ts'
 import type { FileParser } from '../feeds/parse/file-parser.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import type { Source } from '../kinds/source.ts'
 import { crawlSource } from './crawl-source.ts'
 import { takeDue } from './due.ts'
-import { discoverFeeds } from './fetch/discover.ts'
 import type { Fetcher } from './fetch/fetch-feed.ts'
 
 /** Sources that one process fetches at once, and those of one host among them. */
@@ -17,8 +15,6 @@ const LOOK_MS = 5_000
  * parsed before, so a process that lives loses no lease.
  */
 const LEASE_MS = 5 * 60_000
-/** Time for all fetches of a discovery. */
-const DISCOVERY_MS = 30_000
 
 export interface CrawlerOptions {
   readonly data: SiteData
@@ -31,8 +27,10 @@ export interface CrawlerOptions {
   readonly leaseMs?: number
 }
 
-export interface Crawler extends FeedFinder {
-  /** Breaks fetches off, gives their sources back, and closes connections. */
+export interface Crawler {
+  /** Looks for due sources at once. */
+  wake(): void
+  /** Breaks fetches off and gives their sources back. */
   stop(): Promise<void>
 }
 
@@ -98,18 +96,12 @@ export function startCrawler(options: CrawlerOptions): Crawler {
 
   const ended = run()
   return {
-    discover: (text) =>
-      discoverFeeds(ctx, text, {
-        now: now(),
-        signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(DISCOVERY_MS)]),
-      }),
     wake: () => wakeUp.resolve(),
     async stop() {
       stopping.abort()
       wakeUp.resolve()
       await ended
       await Promise.all(running)
-      await fetcher.close()
     },
   }
 }

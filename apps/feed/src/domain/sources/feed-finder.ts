@@ -16,3 +16,9 @@ export interface FeedFinder {
   /** Looks for due sources at once. Does nothing if another process fetches them. */
   wake(): void
 }
+
+/** Finder of a site that fetches no feeds. */
+export const NO_FEEDS: FeedFinder = {
+  discover: async () => ({ type: 'refused', reason: 'This site fetches no feeds.' }),
+  wake: () => undefined,
+}
