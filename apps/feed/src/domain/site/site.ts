@@ -10,12 +10,15 @@ import {
 import { createFileParser, type FileParser } from '../../feeds/parse/file-parser.ts'
 import { Entry } from '../../kinds/entry.ts'
 import { dataOf, siteIndexes, type SiteData } from '../../kinds/site-data.ts'
+import { NO_FEEDS, type FeedFinder } from '../sources/feed-finder.ts'
 
 /** The site's store, with its cleaner and a parser for imported files. */
 export interface Site {
   readonly store: DataStore
   readonly data: SiteData
   readonly parser: FileParser
+  /** Finds feeds for people who add sources. Finds none unless the process fetches feeds. */
+  readonly feeds: FeedFinder
   /** Stops and starts this process's cleaner; undefined if it has none. */
   readonly cleaner: CleanerControl | undefined
   close(): Promise<void>
@@ -64,6 +67,7 @@ export async function openSite(options: SiteOptions): Promise<Site> {
       store,
       data: dataOf(store),
       parser,
+      feeds: NO_FEEDS,
       cleaner: hasCleaner ? held : undefined,
       async close() {
         isClosed = true
