@@ -39,7 +39,7 @@ export async function takeDue({ sources }: SiteData, options: TakeOptions): Prom
   const pages = await sources.byDue.pageMany(wheres, { limit: PER_STRIPE })
   const due = pages
     .flatMap(({ items }) => items)
-    .sort((a, b) => (a.next_check?.getTime() ?? 0) - (b.next_check?.getTime() ?? 0))
+    .toSorted((a, b) => (a.next_check?.getTime() ?? 0) - (b.next_check?.getTime() ?? 0))
   const chosen: Source[] = []
   const busy: Source[] = []
   for (const source of due) {

@@ -51,6 +51,25 @@ test('the feeds that a page names are found, each once and in its order', () => 
   ])
 })
 
+test('the only feed that a page names is fetched, and is a reason if it cannot be', async () => {
+  const link = (href: string): string =>
+    page(`<link rel="alternate" type="application/rss+xml" href="${href}">`)
+  server.on('/one', answer(link('/feed')))
+  server.on('/dead', answer(link('/gone')))
+  server.on('/inside', answer(link('http://10.0.0.1/feed')))
+  expect(await discover(`${server.origin}/one`)).toMatchObject({
+    feeds: [{ address: `${server.origin}/feed`, title: 'Bread' }],
+  })
+  expect(await discover(`${server.origin}/dead`)).toEqual({
+    type: 'refused',
+    reason: 'The page names a feed. There is nothing at this address (status 404).',
+  })
+  expect(await discover(`${server.origin}/inside`)).toEqual({
+    type: 'refused',
+    reason: 'The page names a feed. The address is not on the public internet.',
+  })
+})
+
 test('a page that names no feed is tried at common places', async () => {
   server.on('/plain', answer(page('<title>Plain</title>')))
   expect(await discover(`${server.origin}/plain`)).toEqual({

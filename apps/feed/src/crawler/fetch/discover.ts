@@ -33,7 +33,8 @@ export async function discoverFeeds(
   const page = webPageOf(fetched.bytes)
   if (page === undefined) return feedIn(fetched.bytes, fetched.movedTo ?? address, fetched.address)
   const named = feedsOfPage(page, fetched.address)
-  if (named.length > 0) return { type: 'found', feeds: named }
+  if (named.length > 1) return { type: 'found', feeds: named }
+  if (named[0] !== undefined) return onlyFeed(named[0].address)
   for (const path of COMMON_PATHS) {
     const place = new URL(path, fetched.address).href
     const answer = await fetcher.fetch(place, options)
@@ -42,6 +43,14 @@ export async function discoverFeeds(
     if (found.type === 'found') return found
   }
   return refused(`${reasonOfPage(page)} The page names no feed either.`)
+
+  async function onlyFeed(place: string): Promise<Discovery> {
+    const answer = await fetcher.fetch(place, options)
+    if (answer.type === 'body') return feedIn(answer.bytes, answer.movedTo ?? place, answer.address)
+    return refused(
+      `The page names a feed. ${answer.type === 'failed' ? answer.failure.reason : 'Its server did not send it.'}`,
+    )
+  }
 
   async function feedIn(bytes: Uint8Array, feedAddress: string, base: string): Promise<Discovery> {
     const parsed = await parser.parse(bytes, { name: hostOf(feedAddress), now, address: base })

@@ -23,9 +23,11 @@ export function ImportPage(props: ImportPageProps): JSX.Element {
     <Layout ctx={ctx} title="Import" section="import">
       <h1 class="page-title">Import a feed</h1>
       <p>
-        RSS, Atom, RDF and JSON Feed files become a source with its entries. An OPML file, the list of
-        subscriptions that a feed reader exports, becomes one source for each feed in it. The site fetches
-        nothing. A file can be imported again at any time: new entries are added, and changed ones updated.
+        RSS, Atom, RDF and JSON Feed files become a source of yours with its entries, which the site does not
+        fetch. An OPML file, the list of subscriptions that a feed reader exports, becomes one source for each
+        feed in it, and the site fetches them from then on. A file can be imported again at any time: new
+        entries are added, and changed ones updated. To add a single feed by its address, use{' '}
+        <a href="/add-source">Add a source</a>.
       </p>
       {notice === undefined ? null : <NoticeSection notice={notice} />}
       {ctx.viewer === undefined ? (

@@ -9,17 +9,21 @@ import { EntryList } from '../../ui/entry-card.tsx'
 import { Layout } from '../../ui/layout.tsx'
 import { OlderLink, type Paging } from '../../ui/older-link.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
+import { SourceHealth } from './source-health.tsx'
 
 export interface SourcePageProps {
   readonly ctx: PageContext
   readonly source: Source
+  /** The source that is fetched in place of this one. */
+  readonly sameAs: Source | undefined
   readonly owner: Person | undefined
   readonly total: number
   readonly cards: readonly Card[]
   readonly paging: Paging
 }
 
-export function SourcePage({ ctx, source, owner, total, cards, paging }: SourcePageProps): JSX.Element {
+export function SourcePage(props: SourcePageProps): JSX.Element {
+  const { ctx, source, sameAs, owner, total, cards, paging } = props
   return (
     <Layout ctx={ctx} title={source.title} section="sources">
       <header class="profile">
@@ -38,11 +42,10 @@ export function SourcePage({ ctx, source, owner, total, cards, paging }: SourceP
           </p>
         </div>
       </header>
+      <SourceHealth ctx={ctx} source={source} sameAs={sameAs} />
       {cards.length === 0 ? (
         <EmptyState title="No entries from here yet">
-          <p>
-            This source is known by its address alone. <a href="/import">Import its feed</a> to fill the page.
-          </p>
+          <p>The entries of this source appear here once it has any.</p>
         </EmptyState>
       ) : (
         <EntryList ctx={ctx} cards={cards} />

@@ -18,10 +18,16 @@ export function SourcesPage({ ctx, sources, owners, paging }: SourcesPageProps):
   return (
     <Layout ctx={ctx} title="Sources" section="sources">
       <h1 class="page-title">Sources</h1>
+      <p>
+        <a class="button" href="/add-source">
+          Add a source
+        </a>
+      </p>
       {sources.length === 0 ? (
         <EmptyState title="No sources yet">
           <p>
-            <a href="/import">Import a feed</a>, or the list of feeds that your reader exports.
+            Add the first one by its address, or <a href="/import">import</a> the list of feeds that your
+            reader exports.
           </p>
         </EmptyState>
       ) : (

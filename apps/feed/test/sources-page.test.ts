@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { openFeeds, type Feeds } from '../src/crawler/open-feeds.ts'
+import { createApp } from '../src/app.ts'
+import { addSources } from '../src/domain/sources/add-sources.ts'
+import { answer, openFeedServer, rss, type FeedServer } from './feed-server.ts'
+import { createVisitor, openTestSite, textOf, type TestSite, type Visitor } from './support.ts'
+
+let server: FeedServer
+let test_: TestSite
+let feeds: Feeds
+let app: TestSite['app']
+let visitor: Visitor
+beforeAll(async () => {
+  server = await openFeedServer()
+  test_ = await openTestSite()
+  feeds = openFeeds(test_.site.data, { crawl: true, crawlAllow: [server.place] })
+  app = await createApp({ site: { ...test_.site, feeds }, secret: 'a secret of at least thirty-two bytes' })
+})
+beforeEach(async () => {
+  visitor = createVisitor(app)
+  await visitor.signIn('mira')
+})
+afterAll(async () => {
+  await app.close()
+  await feeds.stop()
+  await test_.close()
+  await server.close()
+})
+
+const add = (address: string) => visitor.post('/add-source', { address })
+
+test('a feed that is added by its address is fetched, and its page says how it is', async () => {
+  server.on('/feed', answer(rss(['First loaf'], { title: 'Crumbs' })))
+  const reply = await add(`${server.origin}/feed`)
+  expect(reply.statusCode).toBe(303)
+  const path = reply.headers.location as string
+  await expect.poll(async () => (await visitor.get(path)).body).toContain('First loaf')
+  const page = textOf((await visitor.get(path)).body)
+  expect(page).toContain('Crumbs')
+  expect(page).toMatch(/Last fetched just now\. Next fetch in (?:an hour|\d+ (?:minutes|hours))\./)
+  expect(textOf((await visitor.get('/sources')).body)).toContain('Crumbs')
+  // Adding it again leads to the same source.
+  expect((await add(`${server.origin}/feed#top`)).headers.location).toBe(path)
+  const again = await visitor.post(`${path}/fetch`)
+  expect([again.statusCode, textOf(again.body)]).toEqual([
+    409,
+    expect.stringContaining('The site has fetched this source less than a minute ago.'),
+  ])
+})
+
+test('a page with several feeds offers a choice', async () => {
+  const link = (href: string, title: string): string =>
+    `<link rel="alternate" type="application/rss+xml" href="${href}" title="${title}">`
+  server.on(
+    '/page',
+    answer(`<html><head>${link('/posts', 'Posts')}${link('/talk', '<b>Talk')}</head></html>`),
+  )
+  server.on('/talk', answer(rss(['Hello'], { title: 'Talk' })))
+  const { body, statusCode } = await add(`${server.origin}/page`)
+  expect(statusCode).toBe(200)
+  expect(textOf(body)).toMatch(/several feeds.*Add Posts.*Add &lt;b>Talk/)
+  const address = /name="address" value="([^"]+\/talk)"/.exec(body)?.[1] as string
+  expect((await add(address)).statusCode).toBe(303)
+})
+
+test.each([
+  ['127.0.0.1', 'The address is not on the public internet.'],
+  ['http://127.0.0.1:3306/', 'Port 3306 cannot be fetched, only ports 80 and 443.'],
+  ['not an address', 'This is not the address of a page or a feed on the web.'],
+])('adding “%s” is refused with the reason, and the text stays', async (address, reason) => {
+  const { body, statusCode } = await add(address)
+  expect(statusCode).toBe(422)
+  expect(textOf(body)).toContain(reason)
+  expect(body).toContain(`value="${address}"`)
+})
+
+test('a source that fails says why and since when', async () => {
+  server.on('/broken', answer('', {}, 500))
+  const [source] = await addSources(test_.site.data, [{ address: `${server.origin}/broken` }], {
+    personId: undefined,
+  })
+  feeds.wake()
+  const path = `/sources/${source?.id}`
+  await expect.poll(async () => (await visitor.get(path)).body).toContain('cannot be fetched')
+  const page = textOf((await visitor.get(path)).body)
+  expect(page).toMatch(
+    /This feed cannot be fetched\. Its server has an error \(status 500\)\. 1 attempt failed since just now\./,
+  )
+  expect(page).toMatch(/Last attempt just now, and none has succeeded yet\. Next fetch in/)
+})
+
+test('strangers cannot add or fetch a source, and a source of a file is not fetched', async () => {
+  const stranger = createVisitor(app)
+  expect(textOf((await stranger.get('/add-source')).body)).toContain('Sign in to add a source')
+  await stranger.get('/sign-in')
+  expect((await stranger.post('/add-source', { address: server.origin })).statusCode).toBe(401)
+  const [sample] = await test_.site.data.sources.byTime.all({}, { scatter: true })
+  expect((await visitor.get(`/sources/${sample?.id}`)).body).not.toContain('Fetch now')
+  expect((await visitor.post(`/sources/${sample?.id}/fetch`)).statusCode).toBe(409)
+})
