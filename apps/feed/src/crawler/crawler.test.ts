@@ -182,7 +182,7 @@ test('a feed that is gone for good is fetched no more, with the reason, until so
   expect(await take()).toEqual([id])
 })
 
-test('nobody can ask for a fetch that the server has asked to wait for, or that was just made', async () => {
+test('a request for a fetch is refused while the server has asked to wait, and after a fetch just made', async () => {
   server.on('/feed', answer('', { 'retry-after': '7200' }, 429))
   const id = await add('/feed')
   await crawl(id)
