@@ -292,16 +292,22 @@ function start(): Crawler {
 }
 
 test('a crawler fetches at most two sources of a host at once, and all of them in the end', async () => {
-  let open = 0
+  const held: (() => void)[] = []
   let most = 0
+  let answered = 0
   const paths = ['/1', '/2', '/3', '/4', '/5']
   for (const path of paths)
     server.on(path, (_request, response) => {
-      most = Math.max(most, ++open)
-      setTimeout(() => {
-        open--
-        response.end(rss(['a']))
-      }, 30)
+      held.push(() => response.end(rss(['a'])))
+      most = Math.max(most, held.length)
+      // Two requests wait for each other, and then for some looks of the crawler.
+      if (held.length === 2 || answered === 4)
+        setTimeout(() => {
+          for (const end of held.splice(0)) {
+            answered++
+            end()
+          }
+        }, 50)
     })
   const ids: string[] = []
   for (const path of paths) ids.push(await add(path))

@@ -13,6 +13,8 @@ export const limits = {
   like: perMinute(60),
   delete: perMinute(30),
   import: perMinute(5),
+  /** Forms that make the site fetch something. */
+  fetch: perMinute(10),
   signIn: perMinute(10),
 } as const
 

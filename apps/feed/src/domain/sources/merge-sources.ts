@@ -1,6 +1,7 @@
 import { isLooseleafError } from 'looseleaf'
 import { followId } from '../../kinds/follow.ts'
 import { importedEntryId } from '../../kinds/ids.ts'
+import { pulledChannelId } from '../../kinds/pulled-channel.ts'
 import { serviceId } from '../../kinds/service.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import type { Source } from '../../kinds/source.ts'
@@ -40,14 +41,15 @@ export async function moveSource(data: SiteData, from: Source, to: Source): Prom
     known_as: [...new Set([...known_as, ...from.known_as])],
     next_check: next_check ?? new Date(),
   }))
-  for await (const { id, version: _, ...follow } of follows.byChannel.each({ channel_id: from.id })) {
-    const moved = { ...follow, channel_id: to.id }
-    await unlessKnown(follows.insert(moved, { id: followId(follow.person_id, to.id) }))
+  const isPulled = (await data.pulledChannels.get(pulledChannelId(to.id))) !== undefined
+  for await (const { id, person_id, since } of follows.byChannel.each({ channel_id: from.id })) {
+    const moved = { person_id, since, channel_id: to.id, ...(isPulled && { pulled_by: person_id }) }
+    await unlessKnown(follows.insert(moved, { id: followId(person_id, to.id) }))
     await follows.delete(id)
   }
-  for await (const { id, version: _, ...service } of services.bySource.each({ source_id: from.id })) {
-    const moved = { ...service, source_id: to.id }
-    await unlessKnown(services.insert(moved, { id: serviceId(service.person_id, to.id) }))
+  for await (const { id, person_id, added } of services.bySource.each({ source_id: from.id })) {
+    const moved = { person_id, added, source_id: to.id }
+    await unlessKnown(services.insert(moved, { id: serviceId(person_id, to.id) }))
     await services.delete(id)
   }
 }

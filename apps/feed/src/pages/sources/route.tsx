@@ -2,10 +2,16 @@ import type { FastifyInstance } from 'fastify'
 import { cardsOf } from '../../domain/entries/cards.ts'
 import { entriesOfSource } from '../../domain/entries/entries.ts'
 import { byId } from '../../domain/site/lists.ts'
+import { addSources } from '../../domain/sources/add-sources.ts'
+import { askForFetch } from '../../domain/sources/ask-for-fetch.ts'
 import { listSources } from '../../domain/sources/sources.ts'
-import { notFound } from '../../http/problem.ts'
+import { notFound, Problem } from '../../http/problem.ts'
+import { limits } from '../../http/rate-limits.ts'
 import { cursorOf, idOf } from '../../http/request-values.ts'
+import { signedIn } from '../../http/viewer.ts'
+import { EMPTY_FORM } from '../../ui/form-parts.tsx'
 import { pagingOf } from '../paging.ts'
+import { AddSourcePage } from './add-source-page.tsx'
 import { SourcePage } from './source-page.tsx'
 import { SourcesPage } from './sources-page.tsx'
 
@@ -25,16 +31,59 @@ export async function sourceRoutes(app: FastifyInstance): Promise<void> {
     const { data } = request.site
     const source = await data.sources.get(idOf(request, 'source'))
     if (source === undefined) throw notFound('source')
-    const { id, person_id } = source
-    const [list, total, owner] = await Promise.all([
+    const { id, person_id, same_as } = source
+    const [list, total, owner, sameAs] = await Promise.all([
       entriesOfSource(data, id, cursorOf(request)),
       data.entries.bySource.count({ source_id: id }, { exact: false }),
       person_id === undefined ? undefined : data.people.get(person_id),
+      same_as === undefined ? undefined : data.sources.get(same_as),
     ])
     const cards = await cardsOf(data, list.items, request.viewer?.id)
     const paging = pagingOf(request, list)
     return reply.page((ctx) => (
-      <SourcePage ctx={ctx} source={source} owner={owner} total={total} cards={cards} paging={paging} />
+      <SourcePage
+        ctx={ctx}
+        source={source}
+        sameAs={sameAs}
+        owner={owner}
+        total={total}
+        cards={cards}
+        paging={paging}
+      />
     ))
+  })
+
+  app.get('/add-source', async (_request, reply) =>
+    reply.page((ctx) => <AddSourcePage ctx={ctx} form={EMPTY_FORM} choice={[]} />),
+  )
+
+  const config = { rateLimit: limits.fetch }
+
+  app.post('/add-source', { config }, async (request, reply) => {
+    const { site, fields, now } = request
+    const viewer = signedIn(request)
+    const found = await site.feeds.discover(fields['address'] ?? '')
+    if (found.type === 'refused') {
+      const form = { values: fields, errors: { address: found.reason } }
+      return reply.page((ctx) => <AddSourcePage ctx={ctx} form={form} choice={[]} />, 422)
+    }
+    const [feed, ...others] = found.feeds
+    if (feed === undefined || others.length > 0) {
+      const form = { values: fields, errors: {} }
+      return reply.page((ctx) => <AddSourcePage ctx={ctx} form={form} choice={found.feeds} />)
+    }
+    const [saved] = await addSources(site.data, [feed], { personId: viewer.id, now })
+    site.feeds.wake()
+    return reply.redirect(`/sources/${saved?.id}`, 303)
+  })
+
+  app.post('/sources/:id/fetch', { config }, async (request, reply) => {
+    const { site, now } = request
+    signedIn(request)
+    const id = idOf(request, 'source')
+    const refusal = await askForFetch(site.data, id, now)
+    if (refusal !== undefined) throw new Problem(409, 'Not now', refusal)
+    site.feeds.wake()
+    return reply.redirect(`/sources/${id}`, 303)
   })
 }
