@@ -84,7 +84,7 @@ test('a source that fails says why and since when', async () => {
   await expect.poll(async () => (await visitor.get(path)).body).toContain('cannot be fetched')
   const page = textOf((await visitor.get(path)).body)
   expect(page).toMatch(
-    /This feed cannot be fetched\. Its server has an error \(status 500\)\. 1 attempt failed since just now\./,
+    /This feed cannot be fetched\. Its server has an error \(status 500\)\. 1 attempt failed in a row, the first just now\./,
   )
   expect(page).toMatch(/Last attempt just now, and none has succeeded yet\. Next fetch in/)
 })

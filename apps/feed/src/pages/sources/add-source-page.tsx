@@ -29,7 +29,7 @@ export function AddSourcePage({ ctx, form, choice }: AddSourcePageProps): JSX.El
       ) : (
         <>
           {choice.length === 0 ? null : <Choice ctx={ctx} feeds={choice} />}
-          <form method="post" action="/add-source" aria-label="Add a source">
+          <form class="import-form" method="post" action="/add-source" aria-label="Add a source">
             <FormErrors form={form} />
             <Token ctx={ctx} />
             <Field
