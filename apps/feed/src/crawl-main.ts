@@ -4,7 +4,7 @@ import { readSettings } from './settings.ts'
 import { describeStartError } from './start-error.ts'
 
 /*
- * A crawler without a site. The site itself fetches feeds too, unless FEED_CRAWL is off; any number of processes may share the work.
+ * A crawler without a site. The site itself fetches feeds too, unless FEED_CRAWL is elsewhere; any number of processes may share the work.
  */
 try {
   const settings = readSettings(process.argv.slice(2), process.env)

@@ -75,14 +75,16 @@ test('a start error is one line without a password', () => {
   expect(describeStartError('odd')).toBe('odd')
 })
 
-test('feeds are fetched unless FEED_CRAWL is off, and only from places that are named beside the public internet', () => {
+test('the site’s process fetches feeds unless FEED_CRAWL is elsewhere, and only from places that are named beside the public internet', () => {
   expect(readSettings([], {})).toMatchObject({ crawl: true, crawlAllow: [] })
-  const env = { FEED_CRAWL: 'off', FEED_CRAWL_ALLOW: ' 127.0.0.1:8080, LOCALHOST:8081,[::1]:80 ' }
+  const env = { FEED_CRAWL: 'elsewhere', FEED_CRAWL_ALLOW: ' 127.0.0.1:8080, LOCALHOST:8081,[::1]:80 ' }
   expect(readSettings([], env)).toMatchObject({
     crawl: false,
     crawlAllow: ['127.0.0.1:8080', 'localhost:8081', '[::1]:80'],
   })
-  expect(() => readSettings([], { FEED_CRAWL: 'no' })).toThrow('FEED_CRAWL is “on” or “off”; got “no”.')
+  expect(() => readSettings([], { FEED_CRAWL: 'no' })).toThrow(
+    'FEED_CRAWL is “here” or “elsewhere”; got “no”.',
+  )
 })
 
 test.each(['127.0.0.1', '*', 'http://localhost:80', 'localhost:99999', '127.0.0.1:80/x'])(
