@@ -28,6 +28,7 @@ export async function addressesOfAll(page: Page): Promise<string[]> {
     '/people/mira',
     '/people/marek/likes',
     '/sources',
+    '/add-source',
     '/import',
     '/post',
   ]
