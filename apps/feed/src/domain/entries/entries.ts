@@ -103,14 +103,19 @@ export function isOwnMessage({ person_id, source_id }: Entry, personId: string |
  * Removes a person's own entry: its content and its likes. The comments of others stay, so its page stays too. Returns false if it does not
  * exist, was removed, or is another person's.
  */
-export async function removeEntry(
+export async function removeEntry(data: SiteData, id: string, personId: string, now: Date): Promise<boolean> {
+  const entry = await data.entries.get(id)
+  if (entry?.person_id !== personId) return false
+  await removeContent(data, id, { by: personId, at: now })
+  return true
+}
+
+/** Removes the content of an entry and its likes, for its person or its source. The comments stay. */
+export async function removeContent(
   { entries, likes }: SiteData,
   id: string,
-  personId: string,
-  now: Date,
-): Promise<boolean> {
-  const entry = await entries.get(id)
-  if (entry?.person_id !== personId) return false
+  removed: { readonly by: string; readonly at: Date },
+): Promise<void> {
   await entries.update(id, {
     title: '',
     body: unset,
@@ -127,10 +132,9 @@ export async function removeEntry(
     import_id: unset,
     quiet: true,
     likes: 0,
-    removed: { by: personId, at: now },
+    removed,
   })
   await likes.byEntry.deleteWhere({ entry_id: id })
-  return true
 }
 
 /** Deletes an entry with its comments and likes. Returns false if it does not exist or is another person's. */

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parseFile } from '../../feeds/parse/parse-file.ts'
 import type { ParsedFeed } from '../../feeds/parse/parsed-feed.ts'
 import type { Entry } from '../../kinds/entry.ts'
+import { postComment } from '../entries/responses.ts'
 import { openSite, type Site } from '../site/site.ts'
 import { rss, type RssItem } from '../../../test/feed-server.ts'
 import { storeItems, type StoredItems } from './store-items.ts'
@@ -88,4 +89,26 @@ test('storing an unchanged feed writes nothing', async () => {
   const before = (await entries()).map(({ id, version }) => [id, version])
   expect(await store([storm, 'a', 'b'])).toMatchObject({ added: 0, updated: 0, unchanged: 3 })
   expect((await entries()).map(({ id, version }) => [id, version])).toEqual(before)
+})
+
+test('an entry that its feed has deleted loses its content, keeps its comments, and does not come back', async () => {
+  const atom = (text: string): ParsedFeed =>
+    parseFile(
+      Buffer.from(
+        `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:at="http://purl.org/atompub/tombstones/1.0"><title>F</title>${text}</feed>`,
+      ),
+      { name: 'f', now },
+    ) as ParsedFeed
+  const entry = '<entry><id>urn:1</id><title>One</title></entry>'
+  const tombstone = '<at:deleted-entry ref="urn:1" when="2026-05-01T00:00:00Z"/>'
+  const options = { sourceId, now, isNew: false, quietOld: false }
+  await storeItems(site.data, atom(entry), options)
+  const { id } = (await entries())[0] as Entry
+  const person_id = site.store.newId()
+  await postComment(site.data, { entry_id: id, person_id, text: 'Why?' })
+  expect(await storeItems(site.data, atom(tombstone), options)).toMatchObject({ deleted: 1 })
+  expect(await storeItems(site.data, atom(tombstone), options)).toMatchObject({ deleted: 0 })
+  expect(await storeItems(site.data, atom(entry), options)).toMatchObject({ added: 0, updated: 0 })
+  expect(await site.data.entries.get(id)).toMatchObject({ title: '', removed: { by: sourceId, at: now } })
+  expect(await site.data.comments.byEntry.all({ entry_id: id })).toMatchObject([{ text: 'Why?' }])
 })

@@ -4,7 +4,7 @@ import { linkId, type Entry } from '../../kinds/entry.ts'
 import { importedEntryId } from '../../kinds/ids.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { addressKey } from '../../text/web-link.ts'
-import { UNDATED_BEFORE } from '../entries/entries.ts'
+import { removeContent, UNDATED_BEFORE } from '../entries/entries.ts'
 import { freshEntry, linkedAs, type EntryFacts } from '../entries/fresh-entry.ts'
 
 /** Items per batch of reads and writes. */
@@ -84,7 +84,7 @@ export async function storeItems(
       else total.failed++
     }
   }
-  total.deleted = await deleteEntries(data, sourceId, feed)
+  total.deleted = await removeDeleted(data, sourceId, feed, now)
   return total
 }
 
@@ -147,11 +147,12 @@ function findRenamed(
   }
 }
 
-/** Deletes the entries of items that the feed has deleted. Their comments stay. Returns how many there were. */
-async function deleteEntries(
+/** Removes the entries of items that the feed has deleted. Their comments stay. Returns how many there were. */
+async function removeDeleted(
   data: SiteData,
   sourceId: string,
   { deleted, items }: ParsedFeed,
+  now: Date,
 ): Promise<number> {
   const present = new Set(items.map(({ guid }) => guid))
   let count = 0
@@ -159,8 +160,9 @@ async function deleteEntries(
     const gone = deleted.slice(at, at + CHUNK).filter((guid) => !present.has(guid))
     const ids = gone.map((guid) => importedEntryId(sourceId, guid))
     const found = (await data.entries.getMany(ids)).filter((entry) => entry !== undefined)
-    await data.entries.deleteMany(found.map(({ id }) => id))
-    count += found.length
+    const there = found.filter(({ removed }) => removed === undefined)
+    await Promise.all(there.map(({ id }) => removeContent(data, id, { by: sourceId, at: now })))
+    count += there.length
   }
   return count
 }
