@@ -56,7 +56,7 @@ async function deliver(id: string): Promise<void> {
 }
 
 const titlesOf = (html: string): string[] =>
-  Array.from(html.matchAll(/id="t-[^"]+">(.*?)<\/h2>/gs), ([, title = '']) => textOf(title).trim())
+  Array.from(html.matchAll(/<article [^>]*aria-label="([^"]+)"/g), ([, title = '']) => title)
 
 const unreadIn = (html: string): number => Number(/(\d+) unread/.exec(textOf(html))?.[1] ?? 0)
 

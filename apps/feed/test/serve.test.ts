@@ -47,7 +47,7 @@ test('the first start fills the store, and the second keeps its entities and ses
   expect(second.seeded).toBe(0)
   const home = await (await fetch(second.url, { headers: { cookie: session } })).text()
   expect(home).toContain('Signed in as')
-  expect(home).toContain('<article')
+  expect(await (await fetch(`${second.url}/everything`)).text()).toContain('<article')
   await second.stop()
   await expect(fetch(second.url)).rejects.toThrow()
 })

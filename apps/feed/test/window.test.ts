@@ -176,11 +176,11 @@ test('the foot of a failed page shows its cost, and its X-ray shows the failure'
       : undefined
   refusals.add(refuse)
   try {
-    const { statusCode, headers, body } = await visitor.get('/')
+    const { statusCode, headers, body } = await visitor.get('/everything')
     expect(statusCode).toBe(503)
     expect(headers['retry-after']).toBe('10')
     const text = textOf(body)
-    expect(body).toContain('<a class="button" href="/">Try again</a>')
+    expect(body).toContain('<a class="button" href="/everything">Try again</a>')
     expect(text).not.toContain('was not saved')
     expect(text).toMatch(
       /This page made \d calls to the store, in \d statements? .* 1 of the calls failed: SHARD_UNAVAILABLE\./,

@@ -11,8 +11,8 @@ export const indexPurposes: Purposes = {
     page: { href: `/entries/${SHARED}`, label: 'an entry of the sample whose link others have shared' },
   },
   entry_by_time: {
-    text: 'The home page reads its newest rows.',
-    page: { href: '/', label: 'the home page' },
+    text: 'The page of everything, which visitors see first, reads its newest rows.',
+    page: { href: '/everything', label: 'the page of everything' },
   },
   person_by_time: {
     text: 'The list of people reads all of it.',

@@ -1,7 +1,9 @@
 import { createConsole, type Act, type Console } from '@looseleaf/console'
 import type { DriverFactory, Observer } from 'looseleaf'
 import { isPublic, offeredIndexes } from '../kinds/site-data.ts'
+import { DELIVER } from '../delivery/start-deliveries.ts'
 import type { Site } from '../domain/site/site.ts'
+import { deliveriesPage } from './deliveries-page.ts'
 import { faultsPage } from './faults-page.ts'
 import { growPage } from './grow-page.ts'
 import { indexPurposes } from './index-purposes.ts'
@@ -21,7 +23,7 @@ export interface Stage {
   openWindow(site: Site, base: string, onAct: (act: Act) => void): Console
 }
 
-/** Indexes that visitors may break: those of the home page and of the list of people. */
+/** Indexes that visitors may break: those of the page of everything and of the list of people. */
 const BREAKABLE = ['entry_by_time', 'person_by_time']
 
 export function createStage(shards: DriverFactory): Stage {
@@ -44,6 +46,7 @@ export function createStage(shards: DriverFactory): Stage {
         pages: [
           livePage({ store, latencies, offer: offeredIndexes, purposes }),
           growPage({ store, latencies }),
+          deliveriesPage(store, DELIVER),
           faultsPage({ store, indexes: BREAKABLE, counts: rowCounts, cleaner, shards: faults, purposes }),
         ],
         acts: { onAct },
