@@ -190,7 +190,7 @@ test('the foot of a page without calls to the store says so', async () => {
   expect(statements).toEqual([])
 })
 
-test('a comment on an entry with 3,000 comments takes at most 8 statements, and shows on the last page', async () => {
+test('idea 7: a comment on an entry with 3,000 comments takes at most 8 statements, and shows on the last page', async () => {
   const { data, store } = site.site
   const mira = await data.people.byName.first({ name: 'mira' })
   const person_id = mira?.id ?? ''

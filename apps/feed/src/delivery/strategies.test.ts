@@ -60,7 +60,7 @@ function idsOf(home: HomeRows, media?: MediaKind): string[] {
 const STRATEGIES: readonly Strategy[] = [push, hybrid(1), pull]
 
 test.each(STRATEGIES.flatMap((strategy) => [1, 2, 3].map((seed) => ({ strategy, seed }))))(
-  'unread counts and the order of a home page are those of brute force: $strategy.name, seed $seed',
+  'idea 9: unread counts and the order of a home page are those of brute force: $strategy.name, seed $seed',
   async ({ strategy, seed }) => {
     const { data, store } = site
     const random = randomFrom(seed)

@@ -1,4 +1,4 @@
-import { defineKind, deriveId, type Bag, type ItemOf } from 'looseleaf'
+import { defineKind, deriveId, type ItemOf } from 'looseleaf'
 import { z } from 'zod'
 
 /** Kinds of media that home pages filter by. */
@@ -44,7 +44,6 @@ const schema = z.object({
 
 export const Entry = defineKind('entry', {
   schema,
-  upgrades: [addDeliveryProperties],
   indexes: {
     /**
      * Serves the public page, newest first. A single shard could not take all new entries of a busy site. So each row is on the shard of
@@ -70,20 +69,6 @@ export const Entry = defineKind('entry', {
 })
 
 export type Entry = ItemOf<typeof Entry>
-
-/** Adds the properties that entries lack from before deliveries. They count as delivered long ago. */
-function addDeliveryProperties(bag: Bag): Bag {
-  return {
-    channel_id: bag['source_id'] ?? bag['person_id'],
-    arrived: bag['published'],
-    bumped: bag['published'],
-    comments: 0,
-    likes: 0,
-    media_kind: bag['link'] === undefined ? 'text' : 'link',
-    quiet: true,
-    ...bag,
-  }
-}
 
 /** Returns the id of a link's address without its scheme, as `addressKey` gives it. */
 export function linkId(addressKey: string): string {

@@ -2,13 +2,11 @@ import {
   cleanIndex,
   DataStore,
   startCleaner,
-  upgradeKinds,
   type Cleaner,
   type DriverFactory,
   type Observer,
 } from 'looseleaf'
 import { createFileParser, type FileParser } from '../../feeds/parse/file-parser.ts'
-import { Entry } from '../../kinds/entry.ts'
 import { dataOf, siteIndexes, type SiteData } from '../../kinds/site-data.ts'
 import { NO_FEEDS, type FeedFinder } from '../sources/feed-finder.ts'
 
@@ -56,10 +54,8 @@ export async function openSite(options: SiteOptions): Promise<Site> {
     },
   }
   try {
-    const building = (await store.indexes()).filter(({ state }) => state === 'building')
-    // Entries from before deliveries lack the properties of this index, which has their stored values.
-    if (building.some(({ name }) => name === 'entry_by_channel')) await upgradeKinds(store, [Entry])
-    for (const { name } of building) await cleanIndex(store, name)
+    for (const index of await store.indexes())
+      if (index.state === 'building') await cleanIndex(store, index.name)
     const hasCleaner = options.cleaner ?? true
     if (hasCleaner) cleaner = startCleaner(store)
     const parser = createFileParser()
