@@ -19,6 +19,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 /** Files beside the folders. */
 export const topFiles: readonly string[] = [
   'app.ts',
+  'deliver-main.ts',
   'import-command.ts',
   'import-main.ts',
   'main.ts',
