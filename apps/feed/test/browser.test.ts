@@ -135,6 +135,7 @@ test.skipIf(!found)('pages report a shard that was stopped in the window', async
 
 test.skipIf(!found)('a like in a list redirects back to the entry in that list', async () => {
   await signIn('Yara Nightjar')
+  await page.goto('/everything')
   await page.getByRole('link', { name: /^Older/ }).click()
   const second = page.url()
   const button = page.getByRole('button', { name: /^Like/ }).nth(3)

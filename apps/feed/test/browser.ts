@@ -18,11 +18,13 @@ export async function signIn(page: Page, name: string): Promise<void> {
 /** Signs in, and returns the paths of all pages of the site and of the window into the store. */
 export async function addressesOfAll(page: Page): Promise<string[]> {
   await signIn(page, 'Noor Tamarind')
+  await page.goto('/everything')
   const entry = (await page.locator('article a[href^="/entries/"]').first().getAttribute('href')) as string
   const trace = (await page.locator('footer a[href^="/store/xray/"]').first().getAttribute('href')) as string
   // The likes of Marek include a link with its host in the same line on a narrow screen.
   const ofSite = [
     '/',
+    '/everything',
     entry,
     '/people',
     '/people/mira',
