@@ -15,7 +15,7 @@ export function CostLine({ trace, xray, formXray }: CostLineProps): JSX.Element 
   const formLink = formXray === undefined ? null : <a href={formXray}>X-ray of the form that led here</a>
   if (trace === undefined || trace.calls.length === 0)
     return <p class="cost">This page made no calls to the store. {formLink}</p>
-  const { calls, failures, indexes, entities, others, shards, shared, rowsDiscarded } = costOf(trace)
+  const { calls, failures, indexes, entities, others, shards, shared, ...found } = costOf(trace)
   const address = xray()
   const codes = [...new Set(failures)].join(', ')
   return (
@@ -25,8 +25,9 @@ export function CostLine({ trace, xray, formXray }: CostLineProps): JSX.Element 
       rows, {entities} for entities
       {others === 0 ? null : `, ${others} for the store’s own tables`}.
       {failures.length === 0 ? null : ` ${failures.length} of the calls failed: ${codes}.`}
-      {shared === 0 ? null : ` It shared ${shared} of them with other requests.`} It discarded{' '}
-      {counted(rowsDiscarded, 'row')}.{' '}
+      {shared === 0 ? null : ` It shared ${shared} of them with other requests.`} It read{' '}
+      {counted(found.entitiesRead, 'entity')}, and discarded {counted(found.rowsDiscarded, 'row')}.
+      {found.isComplete ? null : ' An index could not answer in full.'}{' '}
       {address === undefined ? null : <a href={address}>X-ray of this page</a>}
       {address === undefined || formLink === null ? null : ' · '}
       {formLink}

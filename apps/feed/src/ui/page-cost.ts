@@ -17,10 +17,14 @@ export interface PageCost {
   readonly shared: number
   /** Index rows that were read in vain: their entity had changed, was deleted, or was a duplicate. */
   readonly rowsDiscarded: number
+  /** Entities that were read. */
+  readonly entitiesRead: number
+  /** False if an index could not answer in full. */
+  readonly isComplete: boolean
 }
 
 /** Adds up a trace. */
-export function costOf({ calls, statements, events }: Trace): PageCost {
+export function costOf({ calls, statements, events, entitiesRead, incompletePages }: Trace): PageCost {
   const kinds = statements.map(({ table }) => tableKind(table))
   const entities = kinds.filter((kind) => kind === 'entities').length
   const others = kinds.filter((kind) => kind === 'own').length
@@ -33,5 +37,7 @@ export function costOf({ calls, statements, events }: Trace): PageCost {
     shards: new Set(statements.map(({ shard }) => shard)).size,
     shared: statements.filter((statement) => statement.others > 0).length,
     rowsDiscarded: events.reduce((sum, event) => sum + (event.kind === 'discarded' ? event.rows : 0), 0),
+    entitiesRead,
+    isComplete: incompletePages === 0,
   }
 }

@@ -147,6 +147,8 @@ export interface StoreEvents {
   readonly isWanted: boolean
   /** Reports an event of the present call, or of none. Never throws. */
   happened(event: StoreEvent): void
+  /** Adds to the numbers of the traces of the present call. `isComplete` is false for a page that may lack an item. */
+  entitiesRead(entities: number, isComplete: boolean): void
   /** Runs work that belongs to no call and no trace, and that may outlast the call that started it. */
   detached<T>(work: () => T): T
 }

@@ -135,6 +135,36 @@ describe('a trace', () => {
     expect(trace!.calls).toMatchObject([{ name: 'update', failure: 'NOT_FOUND' }])
   })
 
+  test('a trace counts the entities that its calls read by id and through an index', async () => {
+    const store = await open(undefined, undefined, { queryTimeMs: 60_000 })
+    const [ada, bo] = await Promise.all(['ada', 'bo'].map((name) => store.put({ name })))
+    const numbers = await store.trace(async (trace) => {
+      const counts: number[] = []
+      const read = async (work: Promise<unknown>): Promise<void> => {
+        await work
+        counts.push(trace.entitiesRead)
+      }
+      await read(store.get(ada!.id))
+      await read(store.get(store.newId()))
+      await read(store.getMany([ada!.id, store.newId(), bo!.id]))
+      await read(store.query(byName, { name: 'bo' }))
+      await read(store.exists(ada!.id))
+      return { counts, incomplete: trace.incompletePages }
+    })
+    expect(numbers).toEqual({ counts: [1, 1, 3, 4, 4], incomplete: 0 })
+  })
+
+  test('entities that another request reads do not count in a trace', async () => {
+    const store = await open()
+    const { id } = await store.put({ name: 'ada' })
+    const read = (): Promise<number> =>
+      store.trace(async (trace) => {
+        await store.get(id)
+        return trace.entitiesRead
+      })
+    expect(await Promise.all([read(), read(), store.get(id).then(() => 1)])).toEqual([1, 1, 1])
+  })
+
   test('a trace has an event for discarded rows', async () => {
     const store = await open()
     const { id } = await store.put({ name: 'ada' })

@@ -200,6 +200,11 @@ export function createObserving(
       for (const log of tracesOf(calls).keys()) log.happened(event)
       if (observer?.happened !== undefined) notify(observer.happened, event, tokensOf(calls))
     },
+    entitiesRead(entities, isComplete) {
+      if (openTraces === 0) return
+      for (const log of tracesOf((working.getStore() ?? NO_WORK).calls).keys())
+        log.entitiesRead(entities, isComplete)
+    },
     detached: (work) => working.exit(() => tracing.exit(work)),
     async trace(work) {
       const log = createTraceLog()

@@ -10,6 +10,10 @@ export interface Trace {
   /** In the order of their ends. Includes statements shared with calls outside of the trace. */
   readonly statements: readonly TracedStatement[]
   readonly events: readonly StoreEvent[]
+  /** Entities that its calls have read by id and through indexes. Scans of all entities do not count. */
+  readonly entitiesRead: number
+  /** Pages of queries that may lack an item, because an index could not answer in full; see `cost.complete`. */
+  readonly incompletePages: number
   /** Calls, statements and events that were not kept, because there were more than 10,000. */
   readonly omitted: number
 }
@@ -36,6 +40,7 @@ export interface TraceLog {
   begin(call: BegunCall, startedAt: number): OpenCall
   sent(statement: SentStatement, calls: readonly TracedCall[], others: number): void
   happened(event: StoreEvent): void
+  entitiesRead(entities: number, isComplete: boolean): void
   /** Ends the trace. Work that continues in the background is no longer part of it. */
   end(): void
 }
@@ -47,7 +52,8 @@ export function createTraceLog(): TraceLog {
   const calls: TracedCall[] = []
   const statements: TracedStatement[] = []
   const events: StoreEvent[] = []
-  const trace = { startedAt: platformTime.elapsed(), calls, statements, events, omitted: 0 }
+  const numbers = { entitiesRead: 0, incompletePages: 0, omitted: 0 }
+  const trace = { startedAt: platformTime.elapsed(), calls, statements, events, ...numbers }
 
   let hasEnded = false
 
@@ -67,6 +73,11 @@ export function createTraceLog(): TraceLog {
     sent: (statement, sharing, others) =>
       keep(statements, { ...statement, ...summarise(statement.text), calls: sharing, others }),
     happened: (event) => keep(events, event),
+    entitiesRead(entities, isComplete) {
+      if (hasEnded) return
+      trace.entitiesRead += entities
+      if (!isComplete) trace.incompletePages++
+    },
     end() {
       hasEnded = true
     },

@@ -237,6 +237,16 @@ describe('a query that takes longer than queryTimeMs', () => {
     })
   })
 
+  it('a trace counts the pages of queries that take longer than queryTimeMs', async () => {
+    const store = await open({}, slow(5_000))
+    await store.put({ name: 'one' })
+    const numbers = await store.trace(async (trace) => {
+      await store.query(byName, { name: 'one' })
+      return [trace.entitiesRead, trace.incompletePages]
+    })
+    expect(numbers).toEqual([1, 1])
+  })
+
   it('getAll and exact counts reject after queryTimeMs', async () => {
     const store = await open({}, slow(5_000))
     await store.put({ name: 'one' })

@@ -261,7 +261,9 @@ export function createEntityReader(
         }
         const decoded = found && decodeRow(context, found, lane.shard)
         const entity = isPending(decoded) ? await decoded : decoded
-        return entity && toEntity(entity)
+        if (entity === undefined) return undefined
+        context.events.entitiesRead(1, true)
+        return toEntity(entity)
       }
     },
     async getMany(ids, options) {
@@ -270,6 +272,7 @@ export function createEntityReader(
         for (const found of group) entities.push(found && toEntity(found))
         return true
       })
+      context.events.entitiesRead(entities.filter((entity) => entity !== undefined).length, true)
       return entities
     },
     each,

@@ -77,6 +77,7 @@ export function createReadPages(
           events.happened({ kind: 'discarded', index: sources.entries[0]!.name, rows: rowsDiscarded })
         const found = reader.costOf === undefined ? page.cost : reader.costOf(page.cost)
         const cost = damaged.addTo(judge(found, sources, isWhole()))
+        if (cost.entitiesRead > 0 || !cost.complete) events.entitiesRead(cost.entitiesRead, cost.complete)
         return cost === page.cost ? page : { ...page, cost }
       }),
     )
