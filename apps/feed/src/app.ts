@@ -52,6 +52,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     bodyLimit: 64 * 1024,
     routerOptions: { maxParamLength: 200 },
     rewriteUrl: decodable,
+    // Addresses of strangers count for their limits. Only a proxy on this machine is believed.
+    trustProxy: origin === undefined ? false : 'loopback',
   })
   const window = openWindow(options)
   // The order of the hooks: headers, cookies, and then the name of the site, so that no page answers under an unknown name.

@@ -70,6 +70,20 @@ test('strangers of one address share a limit, and those of one IPv6 network', as
   expect(await signInsFrom('2001:db8:1:3::4')).toBe(10)
 })
 
+test('strangers behind a proxy of this machine have limits of their own, and others cannot choose their address', async () => {
+  const proxied = await openTestSite({ sample: false, isLimited: true, origin: 'https://feed.example.org' })
+  const signInsOf = (address: string, remoteAddress: string): Promise<number> =>
+    flood(() => {
+      const headers = { host: 'feed.example.org', 'x-forwarded-for': address }
+      return proxied.app.inject({ method: 'POST', url: '/sign-in', headers, remoteAddress })
+    }, 20)
+  expect(await signInsOf('198.51.100.1', '127.0.0.1')).toBe(10)
+  expect(await signInsOf('198.51.100.2', '127.0.0.1')).toBe(10)
+  expect(await signInsOf('198.51.100.3', '203.0.113.1')).toBe(10)
+  expect(await signInsOf('198.51.100.4', '203.0.113.1')).toBe(0)
+  await proxied.close()
+})
+
 test('comments, likes, deletions, imports and posts have separate limits', async () => {
   const mira = await signedIn('mira')
   const path = (await mira.post('/post', { title: 'Under fire' })).headers.location as string
