@@ -56,7 +56,7 @@ const MAX_BYTES = 12 * 1024
 
 test('the home page with the longest entries is small, for a visitor and a signed-in person', async () => {
   const visitor = createVisitor(site.app)
-  const sizeOf = async (): Promise<number> => gzipSync((await visitor.get('/')).body).length
+  const sizeOf = async (): Promise<number> => gzipSync((await visitor.get('/everything')).body).length
   const anonymous = await sizeOf()
   await visitor.signIn('mira')
   const sizes = [anonymous, await sizeOf()]
@@ -67,7 +67,7 @@ test.skipIf(!hasBrowser)('the home page has few tab stops, and no long accessibl
   await page.goto('/')
   for (const name of [undefined, 'Mira Saltmarsh']) {
     if (name !== undefined) await signIn(page, name)
-    await page.goto('/')
+    await page.goto('/everything')
     expect(await page.locator('article').count()).toBe(20)
     const stops = await tabStops()
     expect(stops).toBeLessThanOrEqual(80)

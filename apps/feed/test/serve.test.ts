@@ -45,9 +45,9 @@ test('the first start fills the store, and the second keeps its entities and ses
 
   const second = await serve({ ...readSettings(['--data', folder], {}), port: 0 })
   expect(second.seeded).toBe(0)
-  const home = await (await fetch(second.url, { headers: { cookie: session } })).text()
-  expect(home).toContain('Signed in as')
-  expect(await (await fetch(`${second.url}/everything`)).text()).toContain('<article')
+  const everything = await (await fetch(`${second.url}/everything`, { headers: { cookie: session } })).text()
+  expect(everything).toContain('Signed in as')
+  expect(everything).toContain('<article')
   await second.stop()
   await expect(fetch(second.url)).rejects.toThrow()
 })
