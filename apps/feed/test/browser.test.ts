@@ -315,8 +315,9 @@ test.skipIf(!found)(
   'the window finds an entity by its id, and the shown bytes decode to its bag',
   async () => {
     const { items } = await site.site.data.entries.byTime.page({}, { limit: 100, scatter: true })
-    // The page shows the first 512 bytes of a body, so the entry is a short one.
-    const { id } = items.toSorted((a, b) => JSON.stringify(a).length - JSON.stringify(b).length)[0]!
+    // The page shows the first 512 bytes.
+    const sizeOf = (entry: object): number => JSON.stringify(entry).length
+    const { id } = items.toSorted((one, other) => sizeOf(one) - sizeOf(other))[0]!
     await page.goto('/store/entity')
     await page.getByLabel('The id of an entity').fill(id)
     await page.getByRole('button', { name: 'Show' }).click()
