@@ -109,7 +109,13 @@ export {
 export { CATALOG_FORMAT, requirementsOf } from './catalog/requirements.ts'
 export { createClosing, type Closing } from './closing.ts'
 export type { EngineContext } from './engine-context.ts'
-export type { GetAllOptions, IndexReader, OnDamaged, QueryOrder } from './definitions/index-reader.ts'
+export type {
+  GetAllOptions,
+  IndexReader,
+  OnDamaged,
+  OnUnavailable,
+  QueryOrder,
+} from './definitions/index-reader.ts'
 export type { BuiltInKey } from './definitions/key-functions.ts'
 export { nearKeyOf, type PlacingProperty } from './keys/near-property.ts'
 export { placeOfNear, type Near, type PlaceFunctions } from './keys/near-key.ts'

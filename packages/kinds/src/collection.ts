@@ -1,7 +1,7 @@
 import type { CallOptions, Entity, EntityId, Fate } from '@looseleaf/core'
 import type { FateOptions, ValueOptions } from '@looseleaf/core/internal'
 import type { IndexDefinition, IndexProperties, QueryCost, QueryOptions } from '@looseleaf/index-engine'
-import type { GetAllOptions } from '@looseleaf/index-engine/internal'
+import type { GetAllOptions, OnUnavailable } from '@looseleaf/index-engine/internal'
 import type {
   ChangesOptions,
   DataStore,
@@ -9,9 +9,12 @@ import type {
   GetOptions,
   IdPage,
   ListOptions,
+  PartialCount,
+  PartialEntities,
   QueryExplanation,
 } from '@looseleaf/store'
 import type {
+  AnswerOf,
   CountOptions,
   ExistsOptions,
   ExplainOptions,
@@ -47,8 +50,14 @@ export interface Entities<In, Out> {
   get(id: EntityId, options?: GetOptions): Promise<Item<Out> | undefined>
   /** Tells whether an entity of this kind has this id. Reads it, without a check by the schema. */
   exists(id: EntityId, options?: ExistsOptions): Promise<boolean>
-  /** Returns items in the order of the ids; undefined for each id without an entity of this kind. */
-  getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(Item<Out> | undefined)[]>
+  /**
+   * Returns items in the order of the ids; undefined for each id without an entity of this kind. With `onUnavailable: 'skip'` returns
+   * `{ items, unread, complete, missingShards }`, where `unread` has the ids on shards that do not answer.
+   */
+  getMany<Handling extends OnUnavailable | undefined = undefined>(
+    ids: readonly EntityId[],
+    options?: GetManyOptions & { readonly onUnavailable?: Handling },
+  ): Promise<AnswerOf<Handling, (Item<Out> | undefined)[], PartialEntities<Item<Out>>>>
   /** Inserts a new entity. Rejects with `ALREADY_EXISTS` if its id is in use. */
   insert(value: In, options?: NewOptions): Promise<Item<Out>>
   /** Replaces an entity as a whole, or inserts it. A value with a version, such as an item, has to match the stored version. */
@@ -228,26 +237,35 @@ export interface IndexOf<T, Keys extends readonly unknown[], Included = never, S
   /**
    * Iterates over all matching items from `cursor` on. Reads a page when the loop reaches it; `limit` is the size of these pages, and does
    * not bound the number of items: leave the loop for that, or use `page`. If the loop moves an item ahead in the index,
-   * it comes again; if such a move never leaves the range, the loop never ends. To change each item once, use `updateWhere`.
+   * it comes again; if such a move never leaves the range, the loop never ends. To change each item once, use `updateWhere`. Has no
+   * `onUnavailable`, because a loop has no place to say that items are missing: it rejects if a shard does not answer.
    */
   each<const W extends object, Scatter extends boolean | undefined = undefined>(
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
-    options?: Scattered<QueryOptions, Scatter>,
+    options?: Scattered<Omit<QueryOptions, 'onUnavailable'>, Scatter>,
   ): AsyncIterable<Item<T>>
   /**
    * Returns the number of matching entities. Up to 1,000 it is exact; above, it counts index rows, and an entity that has just moved may
    * count twice. `{ exact: true }` checks every entity, and rejects with `DEADLINE` after `queryTimeMs`. `{ exact: false }` counts rows,
-   * in one statement per shard.
+   * in one statement per shard. With `onUnavailable: 'skip'` returns `{ count, complete, missingShards }`.
    */
-  count<const W extends object, Scatter extends boolean | undefined = undefined>(
+  count<
+    const W extends object,
+    Scatter extends boolean | undefined = undefined,
+    Handling extends OnUnavailable | undefined = undefined,
+  >(
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
-    options?: Scattered<CountOptions, Scatter>,
-  ): Promise<number>
+    options?: Scattered<CountOptions, Scatter> & { readonly onUnavailable?: Handling },
+  ): Promise<AnswerOf<Handling, number, PartialCount>>
   /** Returns the counts of many conditions, in their order. The conditions share statements. */
-  countMany<const W extends object, Scatter extends boolean | undefined = undefined>(
+  countMany<
+    const W extends object,
+    Scatter extends boolean | undefined = undefined,
+    Handling extends OnUnavailable | undefined = undefined,
+  >(
     wheres: CheckedWheres<T, Keys, ShardOn, W, Scatter>,
-    options?: Scattered<CountOptions, Scatter>,
-  ): Promise<number[]>
+    options?: Scattered<CountOptions, Scatter> & { readonly onUnavailable?: Handling },
+  ): Promise<AnswerOf<Handling, number, PartialCount>[]>
   /** Returns the plan of `page`: its shards, the number of its ranges, and an estimate of their rows. Reads no entity. */
   explain<const W extends object, Scatter extends boolean | undefined = undefined>(
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,

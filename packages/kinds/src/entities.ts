@@ -20,7 +20,13 @@ import {
   type OptionKinds,
 } from '@looseleaf/core/internal'
 import type { IndexDefinition } from '@looseleaf/index-engine'
-import { unchanged, type DataStore, type EntityChange, type GetOptions } from '@looseleaf/store'
+import {
+  unchanged,
+  type DataStore,
+  type EntityChange,
+  type GetOptions,
+  type PartialEntities,
+} from '@looseleaf/store'
 import type { ExistsOptions, GetManyOptions, InsertOptions } from '@looseleaf/store/internal'
 import pLimit from 'p-limit'
 import { createBatchWrites, type UntypedBatchWrites } from './batch-writes.ts'
@@ -59,7 +65,10 @@ type FatesOr<T> = Fate<T>[] | T[]
 export interface UntypedEntities extends UntypedIds {
   get(id: EntityId, options?: GetOptions): Promise<AnyItem | undefined>
   exists(id: EntityId, options?: ExistsOptions): Promise<boolean>
-  getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(AnyItem | undefined)[]>
+  getMany(
+    ids: readonly EntityId[],
+    options?: GetManyOptions,
+  ): Promise<(AnyItem | undefined)[] | PartialEntities<AnyItem>>
   insert(value: object, options?: NewOptions): Promise<AnyItem>
   put(value: object, options?: NewOptions): Promise<AnyItem>
   update(of: unknown, change: unknown, options?: CallOptions): Promise<AnyItem>
@@ -274,10 +283,12 @@ export function createEntities(
     get,
     exists: async (id, options = {}) => (await find(id, options)) !== undefined,
     async getMany(ids, options = {}) {
+      const itemsOf = (entities: readonly (Entity | undefined)[]): (AnyItem | undefined)[] =>
+        entities.map((entity) =>
+          entity !== undefined && isVisible(entity) ? readItem(shape, entity, onWarning) : undefined,
+        )
       const found = await store.getMany(ids, options)
-      return found.map((entity) =>
-        entity !== undefined && isVisible(entity) ? readItem(shape, entity, onWarning) : undefined,
-      )
+      return 'items' in found ? { ...found, items: itemsOf(found.items) } : itemsOf(found)
     },
     insert,
     // A call that takes several calls of the store holds it open, so that closing waits for all of them.

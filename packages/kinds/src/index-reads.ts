@@ -19,6 +19,8 @@ import { parsePatch } from './patch.ts'
 import type { Item, Shape } from './shape.ts'
 import { changeWhere, type ChangedWhere, type ChangeWhereOptions } from './where-changes.ts'
 
+const { onUnavailable: _, ...EACH } = optionsOf.query
+
 /** The query of each page checks the options that are marked `elsewhere`. */
 const CHANGE_WHERE: OptionKinds<ChangeWhereOptions> = {
   signal: optionKinds.signal,
@@ -113,7 +115,7 @@ export function createIndexReads(
       return store.holdOpen(() => first(where, options))
     },
     async *each(where, options = {}) {
-      checkOptions('each', options, optionsOf.query)
+      checkOptions('each', options, EACH)
       let { cursor } = options
       do {
         const found = await readPage(where, { ...options, ...(cursor !== undefined && { cursor }) })
@@ -144,8 +146,8 @@ export function createIndexReads(
       checkOptions('ids', options, optionsOf.queryIds)
       return store.queryIds(definition, where as object, options)
     },
-    count: (where, options = {}) => store.count(definition, where as object, options),
-    countMany: (wheres, options = {}) => store.countMany(definition, wheres as readonly object[], options),
+    count: (where, options) => store.count(definition, where as object, options),
+    countMany: (wheres, options) => store.countMany(definition, wheres as readonly object[], options),
     explain: (where, options = {}) => store.explain(definition, where as object, options),
     async updateWhere(where, patch, options = {}) {
       parsePatch('updateWhere', patch, shape)

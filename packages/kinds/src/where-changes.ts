@@ -3,7 +3,10 @@ import type { ReplicaReadOptions } from '@looseleaf/core/internal'
 import type { QueryOptions, QueryPage } from '@looseleaf/index-engine'
 import { addFailure, type Failure } from './fate.ts'
 
-export interface ChangeWhereOptions extends Omit<QueryOptions, 'limit' | keyof ReplicaReadOptions> {
+export interface ChangeWhereOptions extends Omit<
+  QueryOptions,
+  'limit' | 'onUnavailable' | keyof ReplicaReadOptions
+> {
   /** Called after each page, and before the call rejects because of an entity's error. */
   readonly onProgress?: ((progress: ChangedWhere) => void) | undefined
 }

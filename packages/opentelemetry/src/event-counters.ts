@@ -22,6 +22,11 @@ export function createEventCounters(meter: Meter): EventCounters {
     '{row}',
     'Index rows that queries read and that gave no entity of the page.',
   )
+  const skipped = counter(
+    'looseleaf.read.skipped_shards',
+    '{shard}',
+    'Shards that reads left out because they did not answer.',
+  )
   const deferred = counter(
     'looseleaf.write.deferred_tables',
     '{table}',
@@ -50,6 +55,8 @@ export function createEventCounters(meter: Meter): EventCounters {
           return attempts.add(1, onShard(event.shard, { 'looseleaf.outcome': event.outcome }))
         case 'discarded':
           return discarded.add(event.rows, { 'looseleaf.index': event.index })
+        case 'skipped':
+          return skipped.add(1, onShard(event.shard, { 'error.type': event.code }))
         case 'deferred':
           return deferred.add(event.tables.length, onShard(event.shard))
         case 'halved':

@@ -76,6 +76,7 @@ const damaged: OptionKind = {
   expected: "'fail', 'skip' or a function",
   fits: (value) => value === 'fail' || value === 'skip' || typeof value === 'function',
 }
+const unavailable: OptionKind = oneOf('fail', 'skip')
 const from: OptionKind = {
   expected:
     "'beginning', 'now' or the cursor of a change (leave the option out to begin now; a first run that has no cursor begins with 'beginning')",
@@ -155,7 +156,12 @@ const rows: Omit<OptionKinds<GetAllOptions>, 'onDamaged' | keyof ReplicaReadOpti
   signal,
 }
 const selection: OptionKinds<Omit<GetAllOptions, 'onDamaged'>> = { ...rows, ...replica }
-const queryIds: OptionKinds<QueryIdsOptions> = { ...selection, limit: elsewhere, cursor: elsewhere }
+const queryIds: OptionKinds<QueryIdsOptions> = {
+  ...selection,
+  limit: elsewhere,
+  cursor: elsewhere,
+  onUnavailable: unavailable,
+}
 const query: OptionKinds<QueryOptions> = { ...queryIds, onDamaged: damaged }
 
 /** The expected options of every call. */
@@ -202,16 +208,29 @@ export const optionsOf: OptionsOf = {
   bulk: { fates: flag, signal },
   exists: { ...replica, signal },
   get: { ...replica, fresh: flag, signal },
-  getMany: { ...replica, fresh: flag, onDamaged: damaged, signal },
+  getMany: { ...replica, fresh: flag, onDamaged: damaged, onUnavailable: unavailable, signal },
   scan: { onDamaged: damaged, signal },
   changes: { from, pollMs, onRetry: callback, onDamaged: damaged, kinds, signal },
   query,
-  queryMany: { ...selection, limit: elsewhere, onDamaged: damaged, count: flag },
+  queryMany: {
+    ...selection,
+    limit: elsewhere,
+    onDamaged: damaged,
+    onUnavailable: unavailable,
+    count: flag,
+  },
   queryIds,
   list: { ...query, verify: flag },
   getAll: { ...selection, onDamaged: damaged },
   explain: { ...rows, limit: elsewhere },
-  count: { ...replica, scatter: elsewhere, exact: flag, onDamaged: damaged, signal },
+  count: {
+    ...replica,
+    scatter: elsewhere,
+    exact: flag,
+    onDamaged: damaged,
+    onUnavailable: unavailable,
+    signal,
+  },
 }
 
 /** Throws `BAD_OPTION` for options that `open` does not take. A policy that only `setPolicies` changes has a message of its own. */

@@ -16,7 +16,7 @@ import {
   type FateOptions,
   type ValueOptions,
 } from '@looseleaf/core/internal'
-import { definitionsFromData, type EngineContext } from '@looseleaf/index-engine/internal'
+import { definitionsFromData, type EngineContext, type OnUnavailable } from '@looseleaf/index-engine/internal'
 import { MAX_CALLS } from './observing/removed-shards.ts'
 import { checkOpen, optionsOf } from './call-options.ts'
 import { toDelete, toDeleteDamaged, toInsert, toPut, toUpdate, type Decide } from './writing/decisions.ts'
@@ -24,6 +24,8 @@ import { changesOf, type ChangesOptions, type EntityChange } from './reading/cha
 import type { EntityCache } from './reading/freshness/entity-cache.ts'
 import type { EntityReader } from './reading/entities/entity-reader.ts'
 import { openCache } from './reading/freshness/open-cache.ts'
+import { getAvailable } from './reading/entities/get-available.ts'
+import type { AnswerOf, PartialEntities } from './reading/entities/partial-answer.ts'
 import { damagedHandler } from './reading/entities/damaged-handler.ts'
 import { createOwnerCheck } from './reading/owners/owner-check.ts'
 import { createReplicaReads, type ReplicaReads } from './reading/freshness/replica-reads.ts'
@@ -232,21 +234,29 @@ export class DataStore extends StoreQueries {
     return this.read({ name: 'get', options, run: ({ view }) => view.reader.get(bytes, options) })
   }
 
-  /** Reads the entities with these ids, in their order; undefined for an id without an entity. */
-  async getMany(
+  /**
+   * Reads the entities with these ids, in their order; undefined for an id without an entity. With `onUnavailable: 'skip'` returns
+   * `{ items, unread, complete, missingShards }`, where `unread` has the ids on shards that do not answer.
+   */
+  async getMany<Handling extends OnUnavailable | undefined = undefined>(
     ids: readonly EntityId[],
-    options: GetManyOptions = noOptions,
-  ): Promise<(Entity | undefined)[]> {
+    options: GetManyOptions & { readonly onUnavailable?: Handling } = noOptions,
+  ): Promise<AnswerOf<Handling, (Entity | undefined)[], PartialEntities>> {
     checkOptions('getMany', options, optionsOf.getMany)
     if (!Array.isArray(ids)) throw badArgument('getMany', 'an array of ids', ids)
     // `map` would skip the holes of a sparse array.
     const bytes = Array.from(ids as readonly EntityId[], (id) => parseId(id))
-    return this.read({
+    const found = await this.read({
       name: 'getMany',
-      options,
-      run: ({ view }, { signal, onDamaged }) =>
-        view.reader.getMany(bytes, { signal, handleDamaged: damagedHandler(onDamaged, view) }),
+      options: options as GetManyOptions,
+      run: ({ view }, { signal, onDamaged }): Promise<(Entity | undefined)[] | PartialEntities> => {
+        const handleDamaged = damagedHandler(onDamaged, view)
+        return view.skipping === undefined
+          ? view.reader.getMany(bytes, { signal, handleDamaged })
+          : getAvailable(view.reader, view.skipping, bytes, { signal, handleDamaged })
+      },
     })
+    return found as AnswerOf<Handling, (Entity | undefined)[], PartialEntities>
   }
 
   /** Removes an entity from the cache. Rejects with `CACHE_UNAVAILABLE` if other processes may still find it in a shared cache. */

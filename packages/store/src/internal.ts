@@ -41,6 +41,7 @@ export type { CacheStats } from './reading/freshness/entity-cache.ts'
 export type { ListCost } from './reading/rows/list-cost.ts'
 export type { QueryIdsOptions } from './reading/queries/id-page.ts'
 export type { CountOptions, QueryManyOptions } from './reading/queries/counts.ts'
+export type { AnswerOf } from './reading/entities/partial-answer.ts'
 export type { ExplainOptions } from './reading/inspection/explain.ts'
 export type {
   GetManyOptions,

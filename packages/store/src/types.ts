@@ -21,7 +21,7 @@ import type {
   StorePolicies,
 } from '@looseleaf/core/internal'
 import type { NearKey } from '@looseleaf/index-engine'
-import type { OnDamaged } from '@looseleaf/index-engine/internal'
+import type { OnDamaged, OnUnavailable } from '@looseleaf/index-engine/internal'
 import type { SlowCall } from './observing/slow-calls.ts'
 import type { CacheOptions } from './reading/freshness/entity-cache.ts'
 import type { unchanged } from './unchanged.ts'
@@ -153,6 +153,8 @@ export interface GetOptions extends CallOptions, ReplicaReadOptions {
 export interface GetManyOptions extends GetOptions {
   /** Handling of damaged entities. `skip` or a function returns undefined in their place. Default: `fail`. */
   readonly onDamaged?: OnDamaged | undefined
+  /** Handling of a shard that does not answer. `skip` leaves its entities out, and returns `PartialEntities`. Default: `fail`. */
+  readonly onUnavailable?: OnUnavailable | undefined
 }
 
 export interface ScanOptions extends CallOptions {

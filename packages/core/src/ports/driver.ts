@@ -115,6 +115,8 @@ export interface ConnectionState {
   readonly waiting: number
   /** Reason why the breaker rejects calls, for people; undefined while it is closed. */
   readonly refusal: string | undefined
+  /** Time of the server's last answer, by `performance.now()`; undefined before the first. */
+  readonly lastAnswer?: number | undefined
 }
 
 /** Connections to shards of a store. */

@@ -34,6 +34,8 @@ export type StoreEvent =
     }
   /** A page read index rows that led to no entity of the page: lost or dangling rows, which add to the cost of a query. */
   | { readonly kind: 'discarded'; readonly index: string; readonly rows: number }
+  /** A read with `onUnavailable: 'skip'` left out the data of a shard, which did not answer. Reported once per call and shard. */
+  | { readonly kind: 'skipped'; readonly code: ErrorCode; readonly shard: string }
   /** A write left index rows to the cleaner, because their shard did not accept them. */
   | { readonly kind: 'deferred'; readonly tables: readonly string[]; readonly shard: string }
   /**

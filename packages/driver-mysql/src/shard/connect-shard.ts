@@ -157,6 +157,7 @@ export function connectShard(
       limit: settings.poolSize,
       waiting: pool.waiting,
       refusal: breaker.refusal?.message,
+      lastAnswer: Number.isFinite(breaker.lastAnswer) ? breaker.lastAnswer : undefined,
     }),
     async close() {
       breaker.stop()

@@ -17,6 +17,15 @@ export type QueryOrder = 'asc' | 'desc'
  */
 export type OnDamaged = 'fail' | 'skip' | ((error: LooseleafError) => void)
 
+/**
+ * Handles a shard that does not answer (`SHARD_UNAVAILABLE`, `SHARD_BUSY` or `DEADLINE`, if retryable).
+ * - `fail`: the call rejects with that error.
+ * - `skip`: the call leaves the data of the shard out, and its answer names the shard.
+ *
+ * Every other error rejects the call in any case.
+ */
+export type OnUnavailable = 'fail' | 'skip'
+
 export interface GetAllOptions extends ReplicaReadOptions {
   /** `asc`: the order of the index. `desc`: its reverse. Default: `asc`. */
   readonly order?: QueryOrder | undefined

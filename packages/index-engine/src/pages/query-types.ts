@@ -1,6 +1,6 @@
 import type { Bag, Entity, EntityId } from '@looseleaf/core'
 import type { IndexDefinition } from '../definitions/define-index.ts'
-import type { GetAllOptions } from '../definitions/index-reader.ts'
+import type { GetAllOptions, OnUnavailable } from '../definitions/index-reader.ts'
 import type { IndexedBag, IndexedEntity, IndexProperties, Where } from '../definitions/property-types.ts'
 
 /** Entities of a page without a `limit`. */
@@ -13,6 +13,11 @@ export interface QueryOptions extends GetAllOptions {
   readonly limit?: number | undefined
   /** The `cursor` or the `previous` of another page of the same index, `where` and order. */
   readonly cursor?: string | undefined
+  /**
+   * Handles a shard that does not answer. `skip` leaves its data out; the page is then incomplete, and `cost.missingShards` names the shard.
+   * Default: `fail`.
+   */
+  readonly onUnavailable?: OnUnavailable | undefined
 }
 
 export interface QueryPage<P extends IndexProperties = IndexProperties> {
@@ -58,7 +63,7 @@ export interface IntersectionPage<Ps extends readonly IndexProperties[]> extends
 
 /** The work of a page. Always `rowsExamined = rowsMatched + rowsDiscarded`. */
 export interface QueryCost {
-  /** Shards whose index rows were scanned. */
+  /** Shards that were asked for index rows. */
   readonly shards: number
   /** Scans of index rows, over all shards. */
   readonly indexReads: number
@@ -79,8 +84,14 @@ export interface QueryCost {
    * - The call reached a bound on work or bytes before the page was full. Continue with the cursor.
    * - Index rows are pending (`onIndexFailure: 'defer'`).
    * - The call took longer than the store's `queryTimeMs`, so it may have missed an entity that moved during the call.
+   * - A shard did not answer, see `missingShards`.
    */
   readonly complete: boolean
+  /**
+   * The names of shards whose index rows or entities were left out because they did not answer, see `onUnavailable`. The cursors lead
+   * past what was left out: to find it later, read this page again from the cursor that led to it. Absent if there are none.
+   */
+  readonly missingShards?: readonly string[]
   /**
    * Entities that were left out because their bodies cannot be decoded, see `onDamaged`. The last one may stand just behind the page.
    * Absent if there are none.

@@ -13,6 +13,7 @@ import {
 } from '@looseleaf/core/internal'
 import type { Commit } from '@looseleaf/protocol/internal'
 import type { Observing } from '../observing/observing.ts'
+import { createAnswerWait, type AnswerWait } from './answer-wait.ts'
 import { createIndexLanes, type IndexLanes } from './index-lanes.ts'
 import { ENOUGH_ROWS, MAX_READ_BYTES, MAX_READ_ROWS, ROW_BYTES } from './lane-limits.ts'
 
@@ -20,6 +21,10 @@ import { ENOUGH_ROWS, MAX_READ_BYTES, MAX_READ_ROWS, ROW_BYTES } from './lane-li
 export interface ShardLanes {
   /** The shard's name. */
   readonly shard: string
+  /** Bounds the waits for the server of these lanes, for reads that leave it out while it is silent. */
+  readonly answers: AnswerWait
+  /** True if its read lane answers from a cache what it can, so that some ids may be answered while the shard is silent. */
+  readonly isCached?: boolean
   /** Reads entities. Leaves out long bodies, which `readLong` reads. */
   readonly read: Lane<Uint8Array, EntityRow | BoundedRow | undefined>
   readonly readLong: Lane<LongBody, EntityRow | undefined>
@@ -116,7 +121,7 @@ export const NO_CHECK: OwnerCheck = {
  */
 export function createShardLanes(
   shard: Shard,
-  observing?: Pick<Observing, 'workFor' | 'happened'>,
+  observing?: Pick<Observing, 'workFor' | 'happened' | 'detached'>,
   owners: OwnerCheck = NO_CHECK,
 ): ShardLanes {
   const byTable = new Map<string, IndexLanes>()
@@ -162,6 +167,7 @@ export function createShardLanes(
 
   return {
     shard: shard.name,
+    answers: createAnswerWait(shard, observing?.detached ?? ((work) => work())),
     read: lane('entities', 'read', {
       maxBatch: MAX_READ_ROWS,
       enoughRows: ENOUGH_ROWS,

@@ -10,6 +10,8 @@ export interface StoreCalls extends Pick<Gate, 'checkOpen' | 'close' | 'inFlight
    * Runs the work of a call with this name, on this index, and again if it failed because of a removed shard. Rejects with `CLOSED` after `close`.
    */
   pass<T>(name: string, work: () => Promise<T>, index?: string, signal?: AbortSignal): Promise<T>
+  /** Finds out in the background whether this error of a call that did not fail because of it is of a removed shard. */
+  noticeFailure(error: unknown): void
   /** Runs work that makes several calls as one call. Its calls are accepted even after `close`. */
   hold<T>(work: () => Promise<T>): Promise<T>
 }
@@ -41,6 +43,7 @@ export function createStoreCalls(
       return gate.inFlight
     },
     checkOpen: gate.checkOpen,
+    noticeFailure: (error) => observing.detached(() => void isOfRemovedShard(error, undefined)),
     close: gate.close,
     async hold(work) {
       enter()

@@ -1,5 +1,5 @@
 import type { Bag, CallOptions, Entity, LooseleafError } from '@looseleaf/core'
-import { isUndecodable, type BoundedRow, type EntityRow } from '@looseleaf/core/internal'
+import { isOutage, isUndecodable, type BoundedRow, type EntityRow } from '@looseleaf/core/internal'
 import {
   decodeBody,
   decodeRow,
@@ -15,6 +15,11 @@ import { createOwnerSearch } from '../owners/owner-search.ts'
 export interface ReadOptions extends CallOptions {
   /** Called with the error of a body that cannot be decoded. The entity is then left out. Default: the error is thrown. */
   readonly handleDamaged?: ((error: LooseleafError) => void) | undefined
+  /**
+   * Called with the error of a read of these ids from the shard with this name. The read then leaves them out, unless the function throws the
+   * error. Default: the error is thrown.
+   */
+  readonly leaveOut?: ((error: unknown, shard: string, ids: readonly Uint8Array[]) => void) | undefined
 }
 
 /** Reads entities by id through the lanes of their shards. */
@@ -37,7 +42,10 @@ export interface EntityReader {
     known?: readonly KnownRow[],
   ): Promise<void>
   /** Reads the versions of entities and tombstones in the order of `ids`; undefined for an id without either. */
-  versions(ids: readonly Uint8Array[], options?: CallOptions): Promise<readonly (number | undefined)[]>
+  versions(
+    ids: readonly Uint8Array[],
+    options?: Omit<ReadOptions, 'handleDamaged'>,
+  ): Promise<readonly (number | undefined)[]>
   /** Decodes the bag of a row; undefined for a tombstone. See `decodeBody`. */
   decode(row: EntityRow, shard: string): Bag | undefined | Promise<Bag>
   /** Decodes the entity of a row; undefined for a tombstone. */
@@ -74,9 +82,14 @@ export function createEntityReader(
   function decodeEntity(
     found: EntityRow,
     shard: string,
-    { handleDamaged }: ReadOptions,
+    { handleDamaged, leaveOut }: ReadOptions,
   ): ReadEntity | undefined | Promise<ReadEntity | undefined> {
     const handle = (error: unknown): undefined => {
+      // A codec entry of the body is on a shard that does not answer.
+      if (leaveOut !== undefined && isOutage(error)) {
+        leaveOut(error, error.shard ?? shard, [found.id])
+        return undefined
+      }
       if (handleDamaged === undefined || !isUndecodable(error)) throw error
       handleDamaged(error)
       return undefined
@@ -90,16 +103,16 @@ export function createEntityReader(
   }
 
   /**
-   * Reads something of each of these ids. Submits the ids of a lane together, which makes one promise instead of one per id. Sets
-   * `lanesOfIds` to the lanes that answered.
+   * Reads something of each of these ids; undefined for an id that is left out. Submits the ids of a lane together, which makes one promise
+   * instead of one per id. Sets `lanesOfIds` to the lanes that answered.
    */
   async function ask<T>(
     ids: readonly Uint8Array[],
     lanesOfIds: ShardLanes[],
     send: (lanes: ShardLanes, ids: readonly Uint8Array[]) => Promise<readonly T[]>,
-    signal: AbortSignal | undefined,
+    options: Omit<ReadOptions, 'handleDamaged'>,
     tries = 1,
-  ): Promise<T[]> {
+  ): Promise<(T | undefined)[]> {
     const places = new Map<ShardLanes, number[]>()
     for (let i = 0; i < ids.length; i++) {
       const lane = lanesOfIds[i] as ShardLanes
@@ -107,23 +120,49 @@ export function createEntityReader(
       if (group === undefined) places.set(lane, [i])
       else group.push(i)
     }
-    const found: T[] = Array.from({ length: ids.length })
+    const found: (T | undefined)[] = Array.from({ length: ids.length })
     await Promise.all(
       Array.from(places, async ([lane, group]) => {
         const groupIds = group.map((place) => ids[place] as Uint8Array)
-        let answers: readonly T[]
+        let answers: readonly (T | undefined)[]
         try {
           answers = await send(lane, groupIds)
         } catch (error) {
-          await owners.again(error, groupIds, tries, { signal })
-          const others = groupIds.map(laneOf)
-          answers = await ask(groupIds, others, send, signal, tries + 1)
+          const others = groupIds.map(() => lane)
+          answers = await afterFailure(error, groupIds, others, send, options, tries)
           for (let i = 0; i < group.length; i++) lanesOfIds[group[i] as number] = others[i] as ShardLanes
         }
-        for (let i = 0; i < group.length; i++) found[group[i] as number] = answers[i] as T
+        for (let i = 0; i < group.length; i++) found[group[i] as number] = answers[i]
       }),
     )
     return found
+  }
+
+  /** Asks the owners again after a failure, or leaves out what cannot be read. Sets `lanesOfIds` as `ask` does. */
+  async function afterFailure<T>(
+    error: unknown,
+    ids: readonly Uint8Array[],
+    lanesOfIds: ShardLanes[],
+    send: (lanes: ShardLanes, ids: readonly Uint8Array[]) => Promise<readonly T[]>,
+    options: Omit<ReadOptions, 'handleDamaged'>,
+    tries: number,
+  ): Promise<(T | undefined)[]> {
+    const { signal, leaveOut } = options
+    const { shard, isCached } = lanesOfIds[0] as ShardLanes
+    try {
+      await owners.again(error, ids, tries, { signal })
+    } catch (failure) {
+      if (leaveOut === undefined) throw failure
+      // The cache has some of the entities perhaps.
+      if (isCached && ids.length > 1 && isOutage(failure))
+        return (
+          await Promise.all(ids.map((id, i) => ask([id], [lanesOfIds[i]!], send, options, tries)))
+        ).flat()
+      leaveOut(failure, shard, ids)
+      return ids.map(() => undefined)
+    }
+    for (let i = 0; i < ids.length; i++) lanesOfIds[i] = laneOf(ids[i] as Uint8Array)
+    return ask(ids, lanesOfIds, send, options, tries + 1)
   }
 
   /** Asks the owner of the entity, until its answer counts. */
@@ -144,14 +183,23 @@ export function createEntityReader(
     rows: AskedRow[],
     lanesOfIds: readonly ShardLanes[],
     from: number,
-    signal: AbortSignal | undefined,
+    { signal, leaveOut }: ReadOptions,
   ): Promise<void> {
-    const read = async (row: BoundedRow, lane: ShardLanes): Promise<EntityRow | undefined> => {
+    const readWhole = async (row: BoundedRow, lane: ShardLanes): Promise<EntityRow | undefined> => {
       try {
         return await whole(lane, row, signal)
       } catch (error) {
         await owners.again(error, [row.id], 1, { signal })
         return readRow(row.id, { signal })
+      }
+    }
+    const read = async (row: BoundedRow, lane: ShardLanes): Promise<EntityRow | undefined> => {
+      try {
+        return await readWhole(row, lane)
+      } catch (error) {
+        if (leaveOut === undefined) throw error
+        leaveOut(error, lane.shard, [row.id])
+        return undefined
       }
     }
     const work: Promise<void>[] = []
@@ -170,14 +218,14 @@ export function createEntityReader(
     ids: readonly Uint8Array[],
     lanesOfIds: ShardLanes[],
     known: readonly KnownRow[],
-    signal: AbortSignal | undefined,
+    options: ReadOptions,
   ): Promise<AskedRow[]> {
     const rows = known.map((row): AskedRow => row ?? undefined)
     const places = [...known.keys()].filter((place) => known[place] === undefined)
     if (places.length === 0) return rows
     const lanesOfPlaces = places.map((place) => lanesOfIds[place] as ShardLanes)
     const unknownIds = places.map((place) => ids[place] as Uint8Array)
-    const found = await ask(unknownIds, lanesOfPlaces, sendRead(signal), signal)
+    const found = await ask(unknownIds, lanesOfPlaces, sendRead(options.signal), options)
     for (const [i, place] of places.entries()) {
       rows[place] = found[i]
       lanesOfIds[place] = lanesOfPlaces[i] as ShardLanes
@@ -196,12 +244,12 @@ export function createEntityReader(
     const lanesOfIds = ids.map(laneOf)
     const rows: AskedRow[] =
       known === undefined
-        ? await ask(ids, lanesOfIds, sendRead(signal), signal)
-        : await askUnknown(ids, lanesOfIds, known, signal)
+        ? await ask(ids, lanesOfIds, sendRead(signal), options)
+        : await askUnknown(ids, lanesOfIds, known, options)
     let group: (ReadEntity | undefined)[] = []
     let bytes = 0
     for (let i = 0; i < rows.length; i++) {
-      if (!isWhole(rows[i])) await readLong(rows, lanesOfIds, i, signal)
+      if (!isWhole(rows[i])) await readLong(rows, lanesOfIds, i, options)
       // `readLong` has replaced a bounded row by the whole one.
       const row = rows[i] as EntityRow | undefined
       const decoded = row && decodeEntity(row, (lanesOfIds[i] as ShardLanes).shard, options)
@@ -245,8 +293,8 @@ export function createEntityReader(
         }
       }
     },
-    versions: (ids, { signal } = {}) =>
-      ask(ids, ids.map(laneOf), ({ version }, of) => version.submitAll(of, signal), signal),
+    versions: (ids, options = {}) =>
+      ask(ids, ids.map(laneOf), ({ version }, of) => version.submitAll(of, options.signal), options),
     // Does not call `row`, because one more promise per call is measurable.
     async get(id, { signal } = {}) {
       for (let tries = 1; ; tries++) {

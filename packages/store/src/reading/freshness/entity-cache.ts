@@ -191,6 +191,7 @@ export function createEntityCache(
   return {
     over: (lanes, shard) => ({
       ...lanes,
+      isCached: true,
       read: overRead(lanes.read, shard, (key, id) => find(shard, key, id)),
     }),
     past: (lanes, shard) => ({ ...lanes, read: overRead(lanes.read, shard, () => undefined) }),

@@ -5,15 +5,17 @@ import {
   type ConnectionState,
   type ReplicaReadOptions,
 } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import type { EngineContext, OnUnavailable } from '@looseleaf/index-engine/internal'
 import { openedTo, type Looks } from '@looseleaf/protocol/internal'
 import { perShard } from '../../calls/per-shard.ts'
+import { boundedLanes } from '../../calls/bounded-lanes.ts'
 import { createShardLanes, type LanesOf, type LaneStats, type ShardLanes } from '../../calls/shard-lanes.ts'
 import type { Observing } from '../../observing/observing.ts'
 import { createEntityReader, type EntityReader } from '../entities/entity-reader.ts'
 import type { EntityCache } from './entity-cache.ts'
 import { createReplicaFollower, type ReplicaFollower } from './replica-follower.ts'
 import { createOwnerCheck } from '../owners/owner-check.ts'
+import { createSkipping, type Skipping } from '../entities/missing-shards.ts'
 import { createSessionTokens } from './session-tokens.ts'
 
 /** The servers that one call reads: for each shard the primary or a replica. */
@@ -29,6 +31,8 @@ export interface ReadView {
    * primaries.
    */
   asOf(): number | undefined
+  /** Leaves out shards that do not answer; undefined if the call fails because of them. */
+  readonly skipping: Skipping | undefined
 }
 
 /** A replica as this process knows it. */
@@ -51,7 +55,17 @@ export interface ReadKind {
   readonly isWhole?: boolean
 }
 
-type ViewOptions = ReplicaReadOptions & { readonly fresh?: boolean | undefined }
+type ViewOptions = ReplicaReadOptions & {
+  readonly fresh?: boolean | undefined
+  readonly onUnavailable?: OnUnavailable | undefined
+}
+
+/** The views of primaries, with the cache and without it. */
+interface PrimaryViews {
+  readonly past: ReadView
+  readonly cached: ReadView
+  readonly fresh: ReadView
+}
 
 export interface ReplicaReads {
   readonly primary: ReadView
@@ -108,14 +122,23 @@ export function createReplicaReads(
     isReplicated: false,
     isReplica: () => false,
     asOf: () => undefined,
+    skipping: undefined,
   }
-  const over = (wrapLanes: EntityCache['over'] | undefined): ReadView => {
-    if (wrapLanes === undefined) return primary
-    const lanes = perShard(driver, (_, number) => wrapLanes(primaryLanes(number), number))
-    return { ...primary, reader: createEntityReader(context, lanes.at) }
+  const views = (past: ReadView, lanesOf: LanesOf): PrimaryViews => {
+    const over = (wrapLanes: EntityCache['over'] | undefined): ReadView => {
+      if (wrapLanes === undefined) return past
+      const lanes = perShard(driver, (_, number) => wrapLanes(lanesOf(number), number))
+      return { ...past, reader: createEntityReader(context, lanes.at) }
+    }
+    return { past, cached: over(cache?.over), fresh: over(cache?.past) }
   }
-  const cached = over(cache?.over)
-  const fresh = over(cache?.past)
+  const waiting = views(primary, primaryLanes)
+  // The bound is behind the cache, which answers also for a silent shard.
+  const boundedPrimaryLanes = perShard(driver, (_, number) => boundedLanes(primaryLanes(number))).at
+  const bounded = views(
+    { ...primary, reader: createEntityReader(context, boundedPrimaryLanes) },
+    boundedPrimaryLanes,
+  )
   const replicated = perShard(driver, (shard, number): ReplicatedShard | undefined => {
     const { replicas = [] } = shard
     if (replicas.length === 0) return undefined
@@ -135,6 +158,7 @@ export function createReplicaReads(
   function choose(
     { maxStalenessMs = DEFAULT_STALENESS_MS, after }: ReplicaReadOptions,
     { byIndex = false, isWhole = false }: ReadKind,
+    skipping: Skipping | undefined,
   ): { readonly view: ReadView; readonly used: readonly Used[] } {
     const known = byIndex ? catalog.current() : undefined
     // The other half of the time is for the call itself.
@@ -177,10 +201,11 @@ export function createReplicaReads(
     const view: ReadView = {
       shard: (number) => replicaOf(number)?.shard ?? driver.shards[number]!,
       lanes,
-      reader: createEntityReader(context, lanes),
+      reader: createEntityReader(context, skipping === undefined ? lanes : boundedOnce(lanes)),
       isReplicated: true,
       isReplica: (number) => replicaOf(number) !== undefined,
       asOf: () => asOf,
+      skipping,
     }
     return { view, used }
   }
@@ -203,25 +228,26 @@ export function createReplicaReads(
   }
 
   /** Chooses the view of a call that reads primaries. Rows of the cache may be older than a token, so a call with one bypasses it. */
-  function primaryView({ fresh: isFresh, after }: ViewOptions, { byIndex }: ReadKind): ReadView {
-    if (byIndex) return primary
-    if (isFresh) return fresh
-    return after === undefined ? cached : primary
+  function primaryView({ fresh, after }: ViewOptions, { byIndex }: ReadKind, of: PrimaryViews): ReadView {
+    if (byIndex) return of.past
+    if (fresh) return of.fresh
+    return after === undefined ? of.cached : of.past
   }
 
   async function readReplicas<T>(
     options: ViewOptions,
     kind: ReadKind,
+    skipping: Skipping | undefined,
     work: (view: ReadView) => Promise<T>,
   ): Promise<T> {
-    const { view, used } = choose(options, kind)
+    const { view, used } = choose(options, kind, skipping)
     try {
       const found = await work(view)
       if (used.every(isSame)) return found
     } catch (error) {
       if (!isOfReplicas(error, used)) throw error
     }
-    return work(primary)
+    return work(skipping === undefined ? primary : { ...bounded.past, skipping })
   }
 
   return {
@@ -231,13 +257,20 @@ export function createReplicaReads(
     read(call, options, kind, work) {
       const { from = 'primary', maxStalenessMs, after } = options
       if (after !== undefined) tokens.requireOwn(call, after)
+      const skipping = options.onUnavailable === 'skip' ? createSkipping(context) : undefined
       if (from === 'primary') {
-        if (maxStalenessMs === undefined) return work(primaryView(options, kind))
+        if (maxStalenessMs === undefined)
+          return work(
+            skipping === undefined
+              ? primaryView(options, kind, waiting)
+              : { ...primaryView(options, kind, bounded), skipping },
+          )
         throw badOption(call, "maxStalenessMs without from: 'replica'; a primary is never too old")
       }
       if (options.fresh)
         throw badOption(call, "fresh and from: 'replica'; what is read from a replica goes past the cache")
-      return hasReplicas() ? readReplicas(options, kind, work) : work(primary)
+      if (hasReplicas()) return readReplicas(options, kind, skipping, work)
+      return work(skipping === undefined ? primary : { ...bounded.past, skipping })
     },
     sessionToken: () => tokens.make(),
     stats(number) {
@@ -258,6 +291,17 @@ export function createReplicaReads(
     async close() {
       await Promise.all(replicated.all().map((shard) => shard?.follower.close()))
     },
+  }
+}
+
+/** Returns bounded lanes, the same object for the same lanes. */
+function boundedOnce(lanesOf: LanesOf): LanesOf {
+  const made = new Map<ShardLanes, ShardLanes>()
+  return (number) => {
+    const lanes = lanesOf(number)
+    let bounded = made.get(lanes)
+    if (bounded === undefined) made.set(lanes, (bounded = boundedLanes(lanes)))
+    return bounded
   }
 }
 

@@ -184,7 +184,13 @@ export function createSharedEntityCache(
           else if ('value' in answer) discard(ids[place]!)
         }
       }
-      await read(missed)
+      try {
+        await read(missed)
+      } catch (error) {
+        // Without their leases, other readers need not wait for this one.
+        for (const place of leased.keys()) track(cache.remove(keyOf(ids[place]!)))
+        throw error
+      }
       for (const [place, lease] of leased) keep(ids[place]!, rows[place], lease)
       return others
     }
@@ -222,6 +228,7 @@ export function createSharedEntityCache(
   return {
     over: (lanes) => ({
       ...lanes,
+      isCached: true,
       read: readThrough(lanes.read, (ids, signal) => overAll(lanes.read, ids, signal)),
     }),
     // Removes the entries before it reads, so that other processes find no older row.

@@ -5,7 +5,10 @@ import { tableSpec, type QueryPlan } from '@looseleaf/index-engine/internal'
 import { isMostlyLocal } from '../../calls/local-share.ts'
 import { joinsEntities } from '../rows/row-reader.ts'
 
-export type ExplainOptions = Omit<QueryOptions, 'cursor' | 'onDamaged' | keyof ReplicaReadOptions>
+export type ExplainOptions = Omit<
+  QueryOptions,
+  'cursor' | 'onDamaged' | 'onUnavailable' | keyof ReplicaReadOptions
+>
 
 /** The plan of a query, and the number of its index rows. */
 export interface QueryExplanation {

@@ -1,7 +1,15 @@
 import type { KeyRange } from '@looseleaf/core/internal'
 import { tableSpec, type QueryPlan } from '@looseleaf/index-engine/internal'
+import type { MissingShards } from '../entities/missing-shards.ts'
+import type { ReadView } from '../freshness/replica-reads.ts'
 import type { Sources } from '../steps/read.ts'
 import type { ReadTable } from './protected-reads.ts'
+
+export interface CountedOn {
+  readonly signal: AbortSignal | undefined
+  readonly view: Pick<ReadView, 'lanes'>
+  readonly missing: readonly MissingShards[] | undefined
+}
 
 type TableOf = (shard: number) => Promise<Pick<ReadTable, 'count' | 'countMany'>>
 
@@ -11,11 +19,14 @@ export function tablesOf({ view, entries }: Sources): TableOf {
   return async (shard) => view.shard(shard).index(spec)
 }
 
-/** Counts the index rows of each plan, in one call per shard. An undefined plan counts 0. */
+/**
+ * Counts the index rows of each plan, in one call per shard. An undefined plan counts 0. With `missing`, one for each plan, leaves out the
+ * shards that do not answer.
+ */
 export async function countRows(
   tableOf: TableOf,
   plans: readonly (QueryPlan | undefined)[],
-  signal: AbortSignal | undefined,
+  { signal, view, missing }: CountedOn,
 ): Promise<number[]> {
   const counts = plans.map(() => 0)
   const byShard = new Map<number, { readonly plan: number; readonly range: KeyRange }[]>()
@@ -30,14 +41,35 @@ export async function countRows(
   }
   await Promise.all(
     Array.from(byShard, async ([shard, ranged]) => {
-      const table = await tableOf(shard)
-      const ranges = ranged.map(({ range }) => range)
-      const found =
-        ranges.length === 1
-          ? [await table.count(ranges[0]!, { signal })]
-          : await table.countMany(ranges, { signal })
+      const found = await countOn(
+        shard,
+        ranged.map(({ range }) => range),
+        ranged.map(({ plan }) => plan),
+      )
       for (const [i, { plan }] of ranged.entries()) counts[plan]! += found[i]!
     }),
   )
   return counts
+
+  async function ask(shard: number, ranges: readonly KeyRange[]): Promise<readonly number[]> {
+    const table = await tableOf(shard)
+    return ranges.length === 1
+      ? [await table.count(ranges[0]!, { signal })]
+      : table.countMany(ranges, { signal })
+  }
+
+  async function countOn(
+    shard: number,
+    ranges: readonly KeyRange[],
+    of: readonly number[],
+  ): Promise<readonly number[]> {
+    if (missing === undefined) return ask(shard, ranges)
+    const { answers, shard: name } = view.lanes(shard)
+    try {
+      return await answers.bounded(() => ask(shard, ranges))
+    } catch (error) {
+      for (const plan of of) missing[plan]!.leaveOut(error, name)
+      return ranges.map(() => 0)
+    }
+  }
 }

@@ -1,11 +1,13 @@
 import { isLooseleafError, type CallOptions } from '@looseleaf/core'
 import type { ReplicaReadOptions } from '@looseleaf/core/internal'
 import type { IndexProperties, QueryOptions, QueryPage } from '@looseleaf/index-engine'
-import type { OnDamaged, QueryPlan } from '@looseleaf/index-engine/internal'
+import type { OnDamaged, OnUnavailable, QueryPlan } from '@looseleaf/index-engine/internal'
 import { countRows, tablesOf } from './count-rows.ts'
 import type { ProtectedReads } from './protected-reads.ts'
 import type { MatchesToRead, ReadAll } from './read-all.ts'
 import { createShortCounts, SHORT_COUNT } from './short-counts.ts'
+import { costWithout, partialAnswer, type MissingShards } from '../entities/missing-shards.ts'
+import type { PartialCount } from '../entities/partial-answer.ts'
 import { idReader } from '../rows/id-reader.ts'
 import { versionReader } from '../rows/version-reader.ts'
 import type { Completeness } from '../steps/completeness.ts'
@@ -37,6 +39,8 @@ export interface CountOptions extends CallOptions, ReplicaReadOptions {
   readonly exact?: boolean | undefined
   /** Handling of damaged entities in a count that reads every entity. Default: `fail`. Without `exact: true` a damaged entity counts as a match. */
   readonly onDamaged?: OnDamaged | undefined
+  /** Handling of a shard that does not answer. `skip` leaves its entities out, and returns a `PartialCount`. Default: `fail`. */
+  readonly onUnavailable?: OnUnavailable | undefined
 }
 
 /** Conditions read concurrently; as many scans go with one statement of a lane. */
@@ -44,6 +48,12 @@ export const MAX_TOGETHER = 128
 
 export interface Counts {
   countAll(sources: Sources, plans: readonly QueryPlan[], options: CountOptions): Promise<number[]>
+  /** Counts without the shards that do not answer. */
+  countAvailable(
+    sources: Sources,
+    plans: readonly QueryPlan[],
+    options: CountOptions,
+  ): Promise<PartialCount[]>
   /** Adds the number of all entities that match to the first pages of plans. */
   withCounts(
     sources: Sources,
@@ -54,7 +64,7 @@ export interface Counts {
 }
 
 export function createCounts(
-  completeness: Pick<Completeness, 'mayBePending'>,
+  completeness: Pick<Completeness, 'mayBePending' | 'begin'>,
   readAll: ReadAll,
   protectedReads: ProtectedReads,
 ): Counts {
@@ -67,13 +77,13 @@ export function createCounts(
   async function countFew(
     sources: Sources,
     plan: QueryPlan,
-    bounds: Pick<MatchesToRead, 'likelyRows' | 'limit'>,
+    bounds: Pick<MatchesToRead, 'likelyRows' | 'limit' | 'missing'>,
     { signal, exact }: CountOptions,
   ): Promise<number | undefined> {
     let count = 0
     const add = (): void => void count++
     const options = { signal, onDamaged: add }
-    const checked = plan.rowsTellAnswers ? versionReader(sources.view) : undefined
+    const checked = plan.rowsTellAnswers ? versionReader : undefined
     const rows = exact === false ? idReader : checked
     try {
       return (await readAll(sources, { plan, options, rows, ...bounds }, add)) ? count : undefined
@@ -100,18 +110,19 @@ export function createCounts(
     return counts
   }
 
-  async function countAll(
+  /** Counts each plan. With `missing`, one for each plan, leaves out the shards that do not answer. */
+  async function countPlans(
     sources: Sources,
     plans: readonly QueryPlan[],
     { exact, ...options }: CountOptions,
+    missing?: readonly MissingShards[],
   ): Promise<number[]> {
-    // Keeps the catalog current to some seconds, which the plans rely on.
-    await completeness.mayBePending(sources.view, plans)
+    const countedOn = { signal: options.signal, view: sources.view, missing }
     const countable = new Set([...plans.keys()].filter((i) => exact !== true && plans[i]!.canCountRows))
     const { table } = sources.entries[0]!
     const short = [...countable].filter((i) => plans[i]!.ranges.length === 1 && shortCounts.areLikely(table))
     const shortly = await countEach(short, (i) =>
-      countFew(sources, plans[i]!, { limit: SHORT_COUNT }, { exact, ...options }),
+      countFew(sources, plans[i]!, { limit: SHORT_COUNT, missing: missing?.[i] }, { exact, ...options }),
     )
     for (const i of short) shortCounts.learn(table, shortly.has(i))
     const byRows = new Set([...countable].filter((i) => !shortly.has(i)))
@@ -120,43 +131,74 @@ export function createCounts(
     const isSplit = counted.some((plan) => plan !== undefined && plan.ranges.length > 1)
     const counts = isSplit
       ? await protectedReads.tables(sources, options.signal, (tableOf) =>
-          countRows(tableOf, counted, options.signal),
+          countRows(tableOf, counted, countedOn),
         )
-      : await countRows(tablesOf(sources), counted, options.signal)
+      : await countRows(tablesOf(sources), counted, countedOn)
     for (const i of byRows) shortCounts.learn(table, counts[i]! <= SHORT_COUNT)
     for (const [i, count] of shortly) counts[i] = count
     // One after the other, because each may read many entities.
     for (const [i, plan] of plans.entries()) {
-      if (!countable.has(i)) await readAll(sources, { plan, options }, () => counts[i]!++)
+      if (!countable.has(i))
+        await readAll(sources, { plan, options, missing: missing?.[i] }, () => counts[i]!++)
     }
     if (exact !== undefined) return counts
     // A count of 0 rows is exact: rows are written before their entity and deleted after it.
     const few = [...byRows].filter((i) => counts[i]! > 0 && counts[i]! <= EXACT_COUNT)
     // After the deadline the check may have missed entities that have moved. The number of rows includes them.
     const checked = await countEach(few, (i) =>
-      countFew(sources, plans[i]!, { likelyRows: counts[i]! }, options),
+      countFew(sources, plans[i]!, { likelyRows: counts[i]!, missing: missing?.[i] }, options),
     )
     for (const [i, count] of checked) counts[i] = count
     return counts
   }
 
+  async function countAll(
+    sources: Sources,
+    plans: readonly QueryPlan[],
+    options: CountOptions,
+  ): Promise<number[]> {
+    // Keeps the catalog current to some seconds, which the plans rely on.
+    await completeness.mayBePending(sources.view, plans)
+    return countPlans(sources, plans, options)
+  }
+
+  async function countAvailable(
+    sources: Sources,
+    plans: readonly QueryPlan[],
+    options: CountOptions,
+  ): Promise<PartialCount[]> {
+    const missing = plans.map(() => sources.view.skipping!.begin())
+    const isWhole = await completeness.begin(sources, plans)
+    const counts = await countPlans(sources, plans, options, missing)
+    return counts.map((count, i) => ({ count, ...partialAnswer(missing[i]!, isWhole()) }))
+  }
+
   return {
     countAll,
+    countAvailable,
     async withCounts(sources, plans, pages, options) {
       // A first page without a cursor has every match.
       const longer = [...pages.keys()].filter((i) => pages[i]!.cursor !== undefined)
       const counts = new Map<number, number>()
+      const { skipping } = sources.view
+      const missing = skipping && plans.map(() => skipping.begin())
       if (longer.length > 0) {
-        const found = await countAll(
-          sources,
-          longer.map((i) => plans[i]!),
-          options,
-        )
+        const longerPlans = longer.map((i) => plans[i]!)
+        // The pages have looked at the catalog, and tell whether rows are pending.
+        const found = await (missing === undefined
+          ? countAll(sources, longerPlans, options)
+          : countPlans(
+              sources,
+              longerPlans,
+              options,
+              longer.map((i) => missing[i]!),
+            ))
         for (const [n, i] of longer.entries()) counts.set(i, found[n]!)
       }
       return pages.map((page, i) => {
-        const { items, cost } = page
-        return { ...page, count: counts.get(i) ?? items.length + (cost.damaged?.length ?? 0) }
+        const { items } = page
+        const cost = costWithout(page.cost, missing?.[i])
+        return { ...page, cost, count: counts.get(i) ?? items.length + (cost.damaged?.length ?? 0) }
       })
     },
   }

@@ -22,6 +22,7 @@ import {
 } from './counts.ts'
 import type { IdPage, QueryIdsOptions } from './id-page.ts'
 import { listOf, type ListOptions, type ListPage } from './list-page.ts'
+import type { PartialCount } from '../entities/partial-answer.ts'
 import { createPlanner, type Condition } from './planner.ts'
 import { createProtectedReads } from './protected-reads.ts'
 import { createReadAll } from './read-all.ts'
@@ -40,8 +41,12 @@ export interface IndexQueries {
   queryIds(index: IndexDefinitionData, where: object, options: QueryIdsOptions): Promise<IdPage>
   list(index: IndexDefinitionData, where: object, options: ListOptions): Promise<ListPage>
   all(index: IndexDefinitionData, where: object, options: GetAllOptions): Promise<IndexedEntity[]>
-  count(index: IndexDefinitionData, where: object, options: CountOptions): Promise<number>
-  countMany(index: IndexDefinitionData, wheres: readonly object[], options: CountOptions): Promise<number[]>
+  count(index: IndexDefinitionData, where: object, options: CountOptions): Promise<number | PartialCount>
+  countMany(
+    index: IndexDefinitionData,
+    wheres: readonly object[],
+    options: CountOptions,
+  ): Promise<(number | PartialCount)[]>
   explain(index: IndexDefinitionData, where: object, options: ExplainOptions): Promise<QueryExplanation>
 }
 
@@ -56,7 +61,14 @@ export function createIndexQueries(
   const protectedReads = createProtectedReads(context)
   const readPages = createReadPages(context, completeness, protectedReads)
   const readAll = createReadAll(context, completeness, protectedReads)
-  const { countAll, withCounts } = createCounts(completeness, readAll, protectedReads)
+  const { countAll, countAvailable, withCounts } = createCounts(completeness, readAll, protectedReads)
+
+  const counts = (
+    sources: Sources,
+    plans: readonly QueryPlan[],
+    options: CountOptions,
+  ): Promise<(number | PartialCount)[]> =>
+    (sources.view.skipping === undefined ? countAll : countAvailable)(sources, plans, options)
 
   async function readPage(
     sources: Sources,
@@ -125,12 +137,12 @@ export function createIndexQueries(
       }),
     count: (index, where, options) =>
       onIndex('count', index, { options, isWhole: true }, async (sources, taken) => {
-        const [count] = await countAll(sources, [plan.one(sources, index, where, taken)], taken)
+        const [count] = await counts(sources, [plan.one(sources, index, where, taken)], taken)
         return count!
       }),
     countMany: (index, wheres, options) =>
       onIndex('countMany', index, { options, isWhole: true }, (sources, taken) =>
-        countAll(sources, plan.many(sources, index, wheres, taken), taken),
+        counts(sources, plan.many(sources, index, wheres, taken), taken),
       ),
     explain: (index, where, options) =>
       onIndex('explain', index, { options }, (sources, taken) =>

@@ -148,7 +148,9 @@ export function createProtectedReads({ catalog }: Pick<EngineContext, 'catalog'>
       }
       return withSnapshots(sources, signal, async (open) => {
         // Before any row of another index is read: those rows stay for a while, and lead to the state of each later moment.
-        if (isIntersection) await Promise.all(plan.shards.map(open))
+        // The scans of a shard reject with the error of its snapshot.
+        if (isIntersection)
+          await Promise.allSettled(plan.shards.map((shard) => opened(sources.view, shard, open)))
         return attempt(inSnapshots(sources, open), true)
       })
     },
@@ -159,6 +161,15 @@ export function createProtectedReads({ catalog }: Pick<EngineContext, 'catalog'>
       return withSnapshots(sources, signal, (open) => work(async (shard) => (await open(shard)).index(spec)))
     },
   }
+}
+
+/** Opens the snapshot of a shard. A call that skips silent shards does not wait for one. */
+function opened(
+  view: Sources['view'],
+  shard: number,
+  open: (shard: number) => Promise<ShardSnapshot>,
+): Promise<ShardSnapshot> {
+  return view.skipping === undefined ? open(shard) : view.lanes(shard).answers.bounded(() => open(shard))
 }
 
 function noSnapshots(shard: string): LooseleafError {

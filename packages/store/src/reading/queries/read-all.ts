@@ -9,6 +9,8 @@ import {
 } from '@looseleaf/index-engine/internal'
 import { tookTooLong } from './took-too-long.ts'
 import { damagedHandler, onceForEach } from '../entities/damaged-handler.ts'
+import type { MissingShards } from '../entities/missing-shards.ts'
+import { readHandlers, skippingScans } from '../rows/skipping-scans.ts'
 import { guarded, wholeReader, type Guard, type RowReaderFrom } from '../rows/row-reader.ts'
 import type { Completeness } from '../steps/completeness.ts'
 import type { Sources } from '../steps/read.ts'
@@ -23,6 +25,8 @@ export interface MatchesToRead {
   readonly limit?: number | undefined
   /** Default: whole entities. */
   readonly rows?: RowReaderFrom | undefined
+  /** Receives the shards that the answer leaves out. Default: the read fails if a shard does not answer. */
+  readonly missing?: MissingShards | undefined
 }
 
 /** Calls `onMatch` with every match, up to the limit. Returns true if there are no others. Rejects with `DEADLINE` after `queryTimeMs`, when an entity that has moved may be missing. */
@@ -35,6 +39,7 @@ export type ReadAll = (
 interface Attempt {
   readonly found: readonly ReadEntity[]
   readonly isWhole: boolean
+  readonly left: MissingShards | undefined
 }
 
 /** Makes the function that reads all matches of a plan. Every scan first checks the deadline. */
@@ -43,16 +48,18 @@ export function createReadAll(
   completeness: Pick<Completeness, 'deadline'>,
   protectedReads: ProtectedReads,
 ): ReadAll {
-  return async (sources, { plan, options, likelyRows, limit, rows = (whole) => whole }, onMatch) => {
+  return async (sources, { plan, options, likelyRows, limit, rows = (whole) => whole, missing }, onMatch) => {
     const { view, entries } = sources
     const { signal, onDamaged } = options
     const isTooLong = completeness.deadline(view)
     const checkTime = (): void => {
       if (isTooLong()) throw tookTooLong(entries[0]!.name, catalog.current().queryTimeMs)
     }
-    const whole = wholeReader(sources, plan, onceForEach(damagedHandler(onDamaged, view)))
+    const handleDamaged = onceForEach(damagedHandler(onDamaged, view))
     const readWith = async (guard: Guard, isLast: boolean): Promise<Attempt> => {
-      const { scan, read } = rows(guarded(whole, guard))
+      const left = missing && view.skipping?.begin()
+      const whole = wholeReader(sources, plan, readHandlers(handleDamaged, left))
+      const { scan, read } = skippingScans(rows(guarded(whole, guard)), view, left)
       const scanInTime: QueryPorts['scan'] = (...args) => {
         checkTime()
         return scan(...args)
@@ -62,13 +69,14 @@ export function createReadAll(
       const take = isLast ? onMatch : (entity: ReadEntity) => void found.push(entity)
       const ports = { scan: scanInTime, read }
       const isWhole = await forEachMatch(ports, plan, { signal, likelyRows, limit }, take)
-      return { found, isWhole }
+      return { found, isWhole, left }
     }
     let isWhole: boolean
     try {
       const readsOn = limit === undefined
       const attempt = await protectedReads.read(sources, { plan, signal, readsOn }, readWith)
       isWhole = attempt.isWhole
+      missing?.add(attempt.left)
       for (const entity of attempt.found) onMatch(entity)
     } catch (error) {
       // The time of a snapshot is up when that of the call is, or a bit later.

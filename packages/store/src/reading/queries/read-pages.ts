@@ -10,6 +10,8 @@ import {
   type QueryPlan,
 } from '@looseleaf/index-engine/internal'
 import { damagedHandler, onceForEach } from '../entities/damaged-handler.ts'
+import { readHandlers, skippingScans } from '../rows/skipping-scans.ts'
+import { costWithout } from '../entities/missing-shards.ts'
 import { guarded, wholeReader, type RowReaderFrom } from '../rows/row-reader.ts'
 import type { Completeness } from '../steps/completeness.ts'
 import type { Sources } from '../steps/read.ts'
@@ -60,23 +62,25 @@ export function createReadPages(
     return Promise.all(
       plans.map(async (plan) => {
         const handleOnce = onceForEach(damagedHandler(onDamaged, sources.view))
-        const { page, reader, damaged } = await protectedReads.read(
+        const { page, reader, damaged, missing } = await protectedReads.read(
           sources,
           { plan, signal },
           async (guard, isLast) => {
             const list = createDamagedList(handleOnce)
-            const made = rows(guarded(wholeReader(sources, plan, list.handle), guard))
+            const left = sources.view.skipping?.begin()
+            const made = rows(guarded(wholeReader(sources, plan, readHandlers(list.handle, left)), guard))
+            const ports = skippingScans(made, sources.view, left)
             const run = (counted: ByteBudget): Promise<QueryPage> =>
-              runQuery(made, plan, { cursor, signal, budget: counted })
+              runQuery(ports, plan, { cursor, signal, budget: counted })
             const found = await (isLast ? run(budget) : withRefund(budget, run))
-            return { page: found, reader: made, damaged: list }
+            return { page: found, reader: made, damaged: list, missing: left }
           },
         )
         const { rowsDiscarded } = page.cost
         if (rowsDiscarded > 0)
           events.happened({ kind: 'discarded', index: sources.entries[0]!.name, rows: rowsDiscarded })
         const found = reader.costOf === undefined ? page.cost : reader.costOf(page.cost)
-        const cost = damaged.addTo(judge(found, sources, isWhole()))
+        const cost = costWithout(damaged.addTo(judge(found, sources, isWhole())), missing)
         if (cost.entitiesRead > 0 || !cost.complete) events.entitiesRead(cost.entitiesRead, cost.complete)
         return cost === page.cost ? page : { ...page, cost }
       }),

@@ -12,6 +12,7 @@ import {
   requireDefinition,
   type EngineContext,
   type GetAllOptions,
+  type OnUnavailable,
   type IndexConditions,
 } from '@looseleaf/index-engine/internal'
 import { optionsOf } from '../../call-options.ts'
@@ -24,6 +25,7 @@ import type { ExplainOptions, QueryExplanation } from '../inspection/explain.ts'
 import type { IdPage, QueryIdsOptions } from './id-page.ts'
 import { createReadyIndexes, isKnownReady } from '../../catalog/ready-indexes.ts'
 import type { ReplicaReads } from '../freshness/replica-reads.ts'
+import type { AnswerOf, PartialCount } from '../entities/partial-answer.ts'
 import { createRead, type Read } from '../steps/read.ts'
 import { createIndexQueries, type IndexQueries } from './index-queries.ts'
 
@@ -154,15 +156,17 @@ export abstract class StoreQueries extends StoreManagement {
    * Returns how many entities match. A number up to 1,000 is exact, unless checking the entities takes longer than `queryTimeMs`. A greater
    * number counts index rows. It may be too high for some seconds after writes, and until a cleaner has deleted the rows of writes that
    * died. `exact: true` reads every entity that matches, and rejects with `DEADLINE` as `getAll` does. `exact: false` always counts rows.
+   * With `onUnavailable: 'skip'` returns `{ count, complete, missingShards }`.
    */
-  async count<const P extends IndexProperties>(
+  async count<const P extends IndexProperties, Handling extends OnUnavailable | undefined = undefined>(
     index: IndexDefinition<P>,
     where: Where<P>,
-    options: CountOptions = {},
-  ): Promise<number> {
+    options: CountOptions & { readonly onUnavailable?: Handling } = {},
+  ): Promise<AnswerOf<Handling, number, PartialCount>> {
     checkOptions('count', options, optionsOf.count)
     requireDefinition('count', index)
-    return this.#queries.count(index, where, options)
+    const count = await this.#queries.count(index, where, options)
+    return count as AnswerOf<Handling, number, PartialCount>
   }
 
   /**
@@ -170,15 +174,16 @@ export abstract class StoreQueries extends StoreManagement {
    * with up to 1,000 rows share the statements that check their entities. Conditions whose entities all have to be read, as with
    * `exact: true`, are read one after the other.
    */
-  async countMany<const P extends IndexProperties>(
+  async countMany<const P extends IndexProperties, Handling extends OnUnavailable | undefined = undefined>(
     index: IndexDefinition<P>,
     wheres: readonly Where<P>[],
-    options: CountOptions = {},
-  ): Promise<number[]> {
+    options: CountOptions & { readonly onUnavailable?: Handling } = {},
+  ): Promise<AnswerOf<Handling, number, PartialCount>[]> {
     checkOptions('countMany', options, optionsOf.count)
     requireDefinition('countMany', index)
     const taken = takeWheres('countMany', wheres)
-    return this.#queries.countMany(index, taken, options)
+    const counts = await this.#queries.countMany(index, taken, options)
+    return counts as AnswerOf<Handling, number, PartialCount>[]
   }
 
   /**

@@ -16,7 +16,7 @@ export function knowsVersions(rows: readonly VersionedPlace[]): boolean {
  * the row (see `diffRows`).
  */
 export async function committedVersions(
-  reader: Pick<EntityReader, 'versions'>,
+  readVersions: EntityReader['versions'],
   rows: readonly VersionedPlace[],
   signal: AbortSignal | undefined,
 ): Promise<readonly (number | undefined)[]> {
@@ -24,7 +24,7 @@ export async function committedVersions(
   const others = [...rows.keys()].filter((place) => rows[place]!.entityVersion === undefined)
   if (others.length === 0) return versions
   const ids = others.map((place) => rows[place]!.entityId)
-  const found = await reader.versions(ids, { signal })
+  const found = await readVersions(ids, { signal })
   for (const [i, place] of others.entries()) versions[place] = found[i]
   return versions
 }

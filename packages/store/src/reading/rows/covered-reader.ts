@@ -41,7 +41,7 @@ type Part = ReadEntity | undefined
  */
 export function coveredReader(
   { codec, bodies }: Pick<EngineContext, 'codec' | 'bodies'>,
-  { lanes, reader }: Pick<ReadView, 'lanes' | 'reader'>,
+  { lanes }: Pick<ReadView, 'lanes'>,
   { entry, plan, verify }: CoveredList,
 ): RowReaderFrom {
   const givesPlace = !verify && plan.rowsTellPlaces
@@ -70,7 +70,7 @@ export function coveredReader(
     }
   }
 
-  return ({ read, scanRows, scanVersions }) => {
+  return ({ read, scanRows, scanVersions, versions: readVersions }) => {
     const readWholeParts = readParts(entry, read)
     const scanCovering = verify ? scanVersions : scanRows
     let covered = 0
@@ -99,7 +99,7 @@ export function coveredReader(
       scan: (shard, scan, signal, index) => scanCovering(shard, { ...scan, included: true }, signal, index),
       async read(rows: readonly CoveringRow[], signal, take) {
         if (verify && !knowsVersions(rows)) versionReads++
-        const versions = verify ? await committedVersions(reader, rows, signal) : undefined
+        const versions = verify ? await committedVersions(readVersions, rows, signal) : undefined
         let from = 0
         for (const run of bodyRuns(rows, ({ included }) => (included ? bytesInHand(codec, included) : 0))) {
           const isWanted = await readRun(run, versions?.slice(from, from + run.length), signal, take)

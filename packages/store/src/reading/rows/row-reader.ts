@@ -8,7 +8,7 @@ import {
 } from '@looseleaf/index-engine/internal'
 import type { IndexLanes, RowWithEntity } from '../../calls/index-lanes.ts'
 import { MAX_READ_ROWS } from '../../calls/lane-limits.ts'
-import type { ReadOptions } from '../entities/entity-reader.ts'
+import type { EntityReader, ReadOptions } from '../entities/entity-reader.ts'
 import type { Sources } from '../steps/read.ts'
 
 /** Reads the index rows of a plan, and the items to which they lead. */
@@ -24,6 +24,8 @@ export interface WholeReader extends RowReader {
   readonly scanRows: QueryPorts['scan']
   /** Scans rows, with the versions of their entities if that pays, see `RowWithVersion`. */
   readonly scanVersions: QueryPorts['scan']
+  /** Reads the versions of entities, see `EntityReader`. */
+  readonly versions: EntityReader['versions']
 }
 
 /** Makes another reader from the reader of whole entities. */
@@ -52,7 +54,7 @@ export function guarded(reader: WholeReader, guard: Guard): WholeReader {
 export function wholeReader(
   { view: { lanes, reader }, entries }: Sources,
   plan: QueryPlan | IntersectionPlan,
-  handleDamaged: ReadOptions['handleDamaged'],
+  { handleDamaged, leaveOut }: Pick<ReadOptions, 'handleDamaged' | 'leaveOut'>,
 ): WholeReader {
   let reads = 0
   const lanesOf = (shard: number, index: number): IndexLanes => lanes(shard).index(tableSpec(entries[index]!))
@@ -73,11 +75,12 @@ export function wholeReader(
       if (known === undefined || known.includes(undefined)) reads++
       return reader.each(
         rows.map(({ entityId }) => entityId),
-        { signal, handleDamaged },
+        { signal, handleDamaged, leaveOut },
         take,
         known,
       )
     },
+    versions: (ids, options) => reader.versions(ids, { ...options, leaveOut }),
     costOf: (cost) => ({ ...cost, entityReads: reads }),
   }
 }

@@ -1,4 +1,4 @@
-import { elapsedBy, isOutage, type CatalogEntry } from '@looseleaf/core/internal'
+import { elapsedBy, isOutage } from '@looseleaf/core/internal'
 import { presentNumbers, type EngineContext, type QueryPlan } from '@looseleaf/index-engine/internal'
 import { createAge } from '@looseleaf/protocol/internal'
 import { createCatalogWatch } from '../../catalog/catalog-watch.ts'
@@ -34,18 +34,22 @@ export function createCompleteness(
   const watch = createCatalogWatch(context, looks)
 
   /** Returns true if any shard has pending rows of these indexes, or does not answer. */
-  async function hasPending(entries: readonly CatalogEntry[]): Promise<boolean> {
+  async function hasPending({ view, entries }: Sources): Promise<boolean> {
     const tables = [...new Set(entries.map(({ table }) => table))]
     const answers = await Promise.allSettled(
       presentNumbers(driver).flatMap((shard) =>
-        tables.map((table) => primary.lanes(shard).pending.submit(table)),
+        tables.map((table) => {
+          const { pending, answers: answersOf } = primary.lanes(shard)
+          const ask = (): Promise<boolean> => pending.submit(table)
+          return view.skipping === undefined ? ask() : answersOf.bounded(ask)
+        }),
       ),
     )
     return answers.some((answer) => answer.status === 'rejected' || answer.value)
   }
 
   async function mayBePending(view: ReadView, plans: Planned): Promise<boolean> {
-    const isPending = await look(view, plans)
+    const isPending = await (view.skipping === undefined ? look(view, plans) : lookAnywhere(plans))
     const { placement } = catalog.current()
     if (plans.some((plan) => plan.placement !== placement)) throw new LayoutChanged()
     return isPending
@@ -62,6 +66,18 @@ export function createCompleteness(
     }
   }
 
+  /** Looks at the first shard that answers: its answer is enough. Returns true if none does. */
+  async function lookAnywhere(plans: Planned): Promise<boolean> {
+    for (const number of new Set([...plans.flatMap(({ shards }) => shards), ...presentNumbers(driver)])) {
+      try {
+        return await primary.lanes(number).answers.bounded(() => watch.mayBePending(number))
+      } catch (error) {
+        if (!isOutage(error)) throw error
+      }
+    }
+    return true
+  }
+
   function deadline(view: ReadView): () => boolean {
     const { queryTimeMs } = catalog.current()
     const isOld = createAge(time, queryTimeMs)
@@ -70,9 +86,10 @@ export function createCompleteness(
 
   return {
     mayBePending,
-    async begin({ view, entries }, plans) {
+    async begin(sources, plans) {
+      const { view } = sources
       // Asked before rows are read: rows that are no longer pending by then are in their tables.
-      const isIndexed = !(await mayBePending(view, plans)) || !(await hasPending(entries))
+      const isIndexed = !(await mayBePending(view, plans)) || !(await hasPending(sources))
       const isTooLong = deadline(view)
       return () => isIndexed && !isTooLong()
     },

@@ -1,12 +1,17 @@
 import type { CallOptions, IndexDefinitionData } from '@looseleaf/core'
 import { withCallbacks, type ReplicaReadOptions } from '@looseleaf/core/internal'
-import type { ServingEntry } from '@looseleaf/index-engine/internal'
+import type { OnUnavailable, ServingEntry } from '@looseleaf/index-engine/internal'
 import type { ReadyIndexes } from '../../catalog/ready-indexes.ts'
 import type { StoreCalls } from '../../observing/store-calls.ts'
+import type { Skipping } from '../entities/missing-shards.ts'
 import type { ReadView, ReplicaReads } from '../freshness/replica-reads.ts'
 
 /** Options that every call that reads may have. */
-export type ReadCallOptions = CallOptions & ReplicaReadOptions & { readonly fresh?: boolean | undefined }
+export type ReadCallOptions = CallOptions &
+  ReplicaReadOptions & {
+    readonly fresh?: boolean | undefined
+    readonly onUnavailable?: OnUnavailable | undefined
+  }
 
 /** A call that reads entities. */
 export interface ReadCall<Options extends ReadCallOptions, Result> {
@@ -42,14 +47,22 @@ const NO_ENTRIES: readonly ServingEntry[] = []
  * 2. observe: the observer, the open traces and the tally learn of its beginning and its end;
  * 3. callbacks: it waits for the promises of the functions among its options;
  * 4. catalog: the generations that serve its indexes are found, and found again if a table was dropped or the layout has changed meanwhile;
- * 5. servers: it reads the cache, primaries, or replicas, and primaries again if a replica fails;
+ * 5. servers: it reads the cache, primaries, or replicas, and primaries again if a replica fails; with `onUnavailable: 'skip'` it leaves out
+ *    primaries that do not answer;
  * 6. run: it plans, reads and judges. `readPages` has the steps of pages, `readAll` those of calls that need every match.
  */
 export function createRead(
-  calls: Pick<StoreCalls, 'pass'>,
+  calls: Pick<StoreCalls, 'pass' | 'noticeFailure'>,
   ready: ReadyIndexes,
   replicas: Pick<ReplicaReads, 'read'>,
 ): Read {
+  /** A shard that is left out may have been removed. */
+  async function runSkipping<Result>(skipping: Skipping, run: () => Promise<Result>): Promise<Result> {
+    const answer = await run()
+    if (skipping.error !== undefined) calls.noticeFailure(skipping.error)
+    return answer
+  }
+
   return (call) => {
     const { name, indexes = [], mayStandIn = false, isWhole = false, run } = call
     const kind = { byIndex: indexes.length > 0, isWhole }
@@ -58,7 +71,11 @@ export function createRead(
       () =>
         withCallbacks(call.options, (options) => {
           const onServers = (entries: readonly ServingEntry[]): ReturnType<typeof run> =>
-            replicas.read(name, options, kind, (view) => run({ view, entries }, options))
+            replicas.read(name, options, kind, (view) =>
+              view.skipping === undefined
+                ? run({ view, entries }, options)
+                : runSkipping(view.skipping, () => run({ view, entries }, options)),
+            )
           return kind.byIndex ? ready.onIndexes(indexes, mayStandIn, onServers) : onServers(NO_ENTRIES)
         }),
       indexes.length === 1 ? indexes[0]!.name : undefined,
