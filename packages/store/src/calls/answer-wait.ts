@@ -14,7 +14,7 @@ export interface AnswerWait {
 type Server = Pick<Shard, 'name' | 'now' | 'connections'>
 
 /** Milliseconds without any answer after which the server is asked for a sign of life. A statement alone may take longer. */
-const SILENCE_MS = 250
+const SILENCE_MS = 150
 /** Milliseconds within which the sign of life has to come. */
 const SIGN_MS = 250
 /** Milliseconds between two requests to a silent server. */

@@ -401,6 +401,28 @@ it('a replica that fails is left out until it answers, and its reads are repeate
   expect(statementsOf(primary.shards[0]!.name) + statementsOf(primary.shards[1]!.name)).toBe(before)
 })
 
+it('a skipping read whose replica fails reads the primary, and leaves the shard out if that fails too', async () => {
+  const { id } = await store.put({ author: 'ann', posted: 1 })
+  const number = store.context.catalog.current().placement.shardOfId(parseId(id))
+  const away = (shard: string): object => ({
+    before() {
+      throw new LooseleafError('SHARD_UNAVAILABLE', 'It is away.', { shard })
+    },
+  })
+  const options = { from: 'replica', onUnavailable: 'skip' } as const
+  await ready()
+  faults = ({ shard, replica: place }) =>
+    shard === number && place !== undefined ? away(`replica ${place} of ${shard}`) : undefined
+  expect(await store.getMany([id], options)).toMatchObject({ items: [{ author: 'ann' }], complete: true })
+  expect((await store.query(byPosted, {}, { scatter: true, ...options })).cost.complete).toBe(true)
+  faults = ({ shard }) => (shard === number ? away(primary.shards[number]!.name) : undefined)
+  const missingShards = [primary.shards[number]!.name]
+  expect(await store.getMany([id], options)).toMatchObject({ unread: [id], complete: false, missingShards })
+  const { items, cost } = await store.query(byPosted, {}, { scatter: true, ...options })
+  expect(items).toEqual([])
+  expect(cost).toMatchObject({ complete: false, missingShards })
+})
+
 it('a replica that hangs does not delay the others', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   await ready()
