@@ -1,6 +1,6 @@
 // Compiled and never run. Checks the types of results, and that mistakes do not compile.
 import type { EntityId } from '@looseleaf/core'
-import { unchanged, type DataStore } from '@looseleaf/store'
+import { unchanged, type DataStore, type PartialCount, type PartialEntities } from '@looseleaf/store'
 import { z } from 'zod'
 import {
   defineKind,
@@ -112,6 +112,28 @@ export async function queries(filter: OfProject, everywhere: boolean, json: stri
   await issues.byStatus.pageMany([{ project: 'p' }, { project: 'q', status: 'open' }], { limit: 3 })
   const [counted] = await issues.byStatus.pageMany([{ project: 'p' }], { count: true })
   return counted?.count ?? 0
+}
+
+/** The answer of a read has a place for missing shards exactly if it may skip them. */
+export async function partialAnswers(handling: 'fail' | 'skip'): Promise<void> {
+  const skip = { onUnavailable: 'skip' } as const
+  const { items, unread }: PartialEntities<ItemOf<typeof Issues>> = await issues.getMany([], skip)
+  const whole: (ItemOf<typeof Issues> | undefined)[] = await issues.getMany([], { onUnavailable: 'fail' })
+  const counted: PartialCount = await issues.byLabel.count({ labels: 'a' }, skip)
+  const counts: PartialCount[] = await issues.byLabel.countMany([{ labels: 'a' }], skip)
+  const either: number | PartialCount = await issues.byLabel.count(
+    { labels: 'a' },
+    { onUnavailable: handling },
+  )
+  // @ts-expect-error the answer may be partial
+  const count: number = await issues.byLabel.count({ labels: 'a' }, { onUnavailable: handling })
+  // @ts-expect-error a loop has no place for missing shards
+  issues.byLabel.each({ labels: 'a' }, skip)
+  // @ts-expect-error as above
+  await issues.byLabel.all({ labels: 'a' }, skip)
+  // @ts-expect-error a write never leaves an entity out
+  await issues.byLabel.deleteWhere({ labels: 'a' }, skip)
+  void [items, unread, whole, counted, counts, either, count]
 }
 
 type Happening =

@@ -58,10 +58,11 @@ test('reads of a kind leave out a SQLite file that is gone, and have its items w
   const counted = await posts.byRank.count({}, { scatter: true, ...skip })
   expect(counted).toEqual({ count: left.length, complete: false, missingShards: ['shard-1.sqlite'] })
   await expect(posts.byRank.count({}, { scatter: true })).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
-  await expect(posts.byRank.each({}, { scatter: true, ...skip } as never).next()).rejects.toThrow(
+  const where = { user: 'user 1' }
+  await expect(Array.fromAsync(posts.byUser.each(where, skip as never))).rejects.toThrow(
     /each has no option "onUnavailable"/,
   )
-  await expect(posts.byRank.deleteWhere({}, { scatter: true, ...skip } as never)).rejects.toThrow(
+  await expect(posts.byUser.deleteWhere(where, skip as never)).rejects.toThrow(
     /deleteWhere has no option "onUnavailable"/,
   )
 

@@ -181,6 +181,7 @@ describe('metrics', () => {
         deadLettered: 0,
         lagMs: Infinity,
       },
+      { kind: 'skipped', code: 'SHARD_UNAVAILABLE', shard },
       { kind: 'seal_wait', shard, waitMs: 30 },
       { kind: 'move', outcome: 'begun', move: 7, from: shard, to: 'h:2/d' },
       { kind: 'copied', from: shard, to: 'h:2/d', entities: 500, rows: 900, claims: 0 },
@@ -200,6 +201,7 @@ describe('metrics', () => {
     const follow = `"looseleaf.work":"follow",${on}`
     const moved = '"looseleaf.source":"h:1/d","looseleaf.target":"h:2/d"'
     expect(told).toEqual({
+      'looseleaf.read.skipped_shards': { [`{"error.type":"SHARD_UNAVAILABLE",${on}}`]: 1 },
       'looseleaf.lane.halved_statements': { [`{"error.type":"BAD_OPTION",${on}}`]: 1 },
       'looseleaf.shard.breaker_changes': {
         [`{"looseleaf.outcome":"opened",${on}}`]: 1,

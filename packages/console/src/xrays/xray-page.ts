@@ -74,6 +74,7 @@ function summary(trace: Trace): string {
   const shards = new Set(statements.map(({ shard }) => shard)).size
   const shared = statements.filter(({ others }) => others > 0).length
   const discarded = discardedRows(trace)
+  const missing = new Set(events.flatMap((event) => (event.kind === 'skipped' ? [event.shard] : [])))
   const retries = events.filter(({ kind }) => kind === 'attempt').length
   return [
     `${capital(counted(calls.length, 'call'))} became ${counted(statements.length, 'statement')} to ${counted(shards, 'shard')} in ${milliseconds(tookMs(trace))}.`,
@@ -81,6 +82,7 @@ function summary(trace: Trace): string {
     discarded === 0
       ? ' No index row was discarded.'
       : ` ${capital(counted(discarded, 'index row'))} led to nothing and ${discarded === 1 ? 'was' : 'were'} discarded.`,
+    missing.size === 0 ? '' : ` Its reads left out ${[...missing].join(', ')}, which did not answer.`,
     retries === 0 ? '' : ` Writes were retried ${counted(retries, 'time')}.`,
     writesBoth(trace) ? ' Its writes added index rows first, and then committed the entities.' : '',
   ].join('')

@@ -103,11 +103,11 @@ test('an entity of an array is shown at the row that is left if its first row is
 test('every page of a walk is partial while a shard is missing, and the walk ends', async () => {
   const made = await fill()
   lose(0, 2)
-  const pages: QueryPage[] = []
+  const pages: Pick<QueryPage, 'items' | 'cost'>[] = []
   let cursor: string | undefined
   do {
     const page = await store.query(byRank, {}, { scatter: true, limit: 1, cursor, ...skip })
-    pages.push(page)
+    pages.push({ items: page.items, cost: page.cost })
     cursor = page.cursor
   } while (cursor !== undefined)
   expect(pages.flatMap(({ items }) => numbers(items))).toEqual(
@@ -119,7 +119,7 @@ test('every page of a walk is partial while a shard is missing, and the walk end
 test('any walk finds every entity that needs no missing shard, once and in order, and no other', async () => {
   const made = await fill()
   const missing = fc.subarray([0, 1, 2])
-  const wheres = fc.subarray(users, { minLength: 1 })
+  const wheres = fc.subarray([...users], { minLength: 1 })
   const limits = fc.integer({ min: 1, max: 4 })
   await fc.assert(
     fc.asyncProperty(
@@ -128,12 +128,13 @@ test('any walk finds every entity that needs no missing shard, once and in order
       limits,
       fc.constantFrom('asc', 'desc'),
       async (lost, own, limit, order) => {
+        const where = { user: { in: own } }
+        const whole = numbers((await store.query(byUser, where, { order })).items)
         lose(...lost)
         const found: unknown[] = []
         let isWhole = true
         let cursor: string | undefined
         do {
-          const where = { user: { in: own } }
           const page = await store.query(byUser, where, { limit, order, cursor, ...skip })
           found.push(...numbers(page.items))
           isWhole &&= page.cost.complete
@@ -143,7 +144,8 @@ test('any walk finds every entity that needs no missing shard, once and in order
         const needsNone = wanted.filter(
           ({ id, user }) => !lost.includes(shardOf(id)) && !lost.includes(shardOfUser(user)),
         )
-        expect(found.toSorted()).toEqual(needsNone.map(({ n }) => n).toSorted())
+        const left = new Set<unknown>(needsNone.map(({ n }) => n))
+        expect(found).toEqual(whole.filter((n) => left.has(n)))
         if (needsNone.length < wanted.length) expect(isWhole).toBe(false)
         restore()
       },

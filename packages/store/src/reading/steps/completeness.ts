@@ -48,6 +48,8 @@ export function createCompleteness(
     return answers.some((answer) => answer.status === 'rejected' || answer.value)
   }
 
+  const firstShard = (plans: Planned): number => plans[0]?.shards[0] ?? presentNumbers(driver)[0]!
+
   async function mayBePending(view: ReadView, plans: Planned): Promise<boolean> {
     const isPending = await (view.skipping === undefined ? look(view, plans) : lookAnywhere(plans))
     const { placement } = catalog.current()
@@ -57,7 +59,7 @@ export function createCompleteness(
 
   async function look(view: ReadView, plans: Planned): Promise<boolean> {
     try {
-      return await watch.mayBePending(plans[0]?.shards[0] ?? presentNumbers(driver)[0]!)
+      return await watch.mayBePending(firstShard(plans))
     } catch (error) {
       // Replicas serve only while no rows may be deferred, so a call that reads replicas alone goes on without its primary.
       const areReplicas = plans.every(({ shards }) => shards.every((shard) => view.isReplica(shard)))
@@ -66,11 +68,20 @@ export function createCompleteness(
     }
   }
 
-  /** Looks at the first shard that answers: its answer is enough. Returns true if none does. */
+  /** Looks at a shard of the plans, or at another one if that does not answer: one answer is enough. Returns true if none does. */
   async function lookAnywhere(plans: Planned): Promise<boolean> {
-    for (const number of new Set([...plans.flatMap(({ shards }) => shards), ...presentNumbers(driver)])) {
+    const first = firstShard(plans)
+    const lookAt = (number: number): Promise<boolean> =>
+      primary.lanes(number).answers.bounded(() => watch.mayBePending(number))
+    try {
+      return await lookAt(first)
+    } catch (error) {
+      if (!isOutage(error)) throw error
+    }
+    for (const number of presentNumbers(driver)) {
+      if (number === first) continue
       try {
-        return await primary.lanes(number).answers.bounded(() => watch.mayBePending(number))
+        return await lookAt(number)
       } catch (error) {
         if (!isOutage(error)) throw error
       }
