@@ -24,9 +24,9 @@ import { changesOf, type ChangesOptions, type EntityChange } from './reading/cha
 import type { EntityCache } from './reading/freshness/entity-cache.ts'
 import type { EntityReader } from './reading/entities/entity-reader.ts'
 import { openCache } from './reading/freshness/open-cache.ts'
-import { getAvailable } from './reading/entities/get-available.ts'
+import type { Sources } from './reading/steps/read.ts'
+import { readMany } from './reading/entities/read-many.ts'
 import type { AnswerOf, PartialEntities } from './reading/entities/partial-answer.ts'
-import { damagedHandler } from './reading/entities/damaged-handler.ts'
 import { createOwnerCheck } from './reading/owners/owner-check.ts'
 import { createReplicaReads, type ReplicaReads } from './reading/freshness/replica-reads.ts'
 import {
@@ -246,16 +246,8 @@ export class DataStore extends StoreQueries {
     if (!Array.isArray(ids)) throw badArgument('getMany', 'an array of ids', ids)
     // `map` would skip the holes of a sparse array.
     const bytes = Array.from(ids as readonly EntityId[], (id) => parseId(id))
-    const found = await this.read({
-      name: 'getMany',
-      options: options as GetManyOptions,
-      run: ({ view }, { signal, onDamaged }): Promise<(Entity | undefined)[] | PartialEntities> => {
-        const handleDamaged = damagedHandler(onDamaged, view)
-        return view.skipping === undefined
-          ? view.reader.getMany(bytes, { signal, handleDamaged })
-          : getAvailable(view.reader, view.skipping, bytes, { signal, handleDamaged })
-      },
-    })
+    const run = ({ view }: Sources, taken: GetManyOptions) => readMany(view, bytes, taken)
+    const found = await this.read({ name: 'getMany', options: options as GetManyOptions, run })
     return found as AnswerOf<Handling, (Entity | undefined)[], PartialEntities>
   }
 

@@ -16,7 +16,7 @@ export interface PartialAnswer {
 export interface PartialEntities<T = Entity> extends PartialAnswer {
   /** In the order of the ids; undefined for an id without an entity, and for each of `unread`. */
   readonly items: readonly (T | undefined)[]
-  /** The given ids on missing shards. It is unknown whether they have entities. */
+  /** The ids on missing shards, in lower case. It is unknown whether they have entities. */
   readonly unread: readonly EntityId[]
 }
 
