@@ -99,18 +99,17 @@ export function createAnswerWait(server: Server, detached: <T>(work: () => T) =>
       return new Promise((resolve, reject) => {
         const answer = ask()
         waiting.add(reject)
-        answer.then(
-          (value) => {
-            waiting.delete(reject)
-            heard()
-            resolve(value)
-          },
-          (error: unknown) => {
-            waiting.delete(reject)
-            if (!isOutage(error)) heard()
-            reject(error as Error)
-          },
-        )
+        const answered = (value: Awaited<typeof answer>): void => {
+          waiting.delete(reject)
+          heard()
+          resolve(value)
+        }
+        const failed = (error: unknown): void => {
+          waiting.delete(reject)
+          if (!isOutage(error)) heard()
+          reject(error as Error)
+        }
+        answer.then(answered, failed)
       })
     },
   }

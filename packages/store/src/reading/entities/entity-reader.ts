@@ -140,7 +140,7 @@ export function createEntityReader(
 
   /** Asks the owners again after a failure, or leaves out what cannot be read. Sets `lanesOfIds` as `ask` does. */
   async function afterFailure<T>(
-    error: unknown,
+    reason: unknown,
     ids: readonly Uint8Array[],
     lanesOfIds: ShardLanes[],
     send: (lanes: ShardLanes, ids: readonly Uint8Array[]) => Promise<readonly T[]>,
@@ -150,7 +150,7 @@ export function createEntityReader(
     const { signal, leaveOut } = options
     const { shard, isCached } = lanesOfIds[0] as ShardLanes
     try {
-      await owners.again(error, ids, tries, { signal })
+      await owners.again(reason, ids, tries, { signal })
     } catch (failure) {
       if (leaveOut === undefined) throw failure
       // The cache has some of the entities perhaps.

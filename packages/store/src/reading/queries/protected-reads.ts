@@ -150,7 +150,7 @@ export function createProtectedReads({ catalog }: Pick<EngineContext, 'catalog'>
         // Before any row of another index is read: those rows stay for a while, and lead to the state of each later moment.
         // The scans of a shard reject with the error of its snapshot.
         if (isIntersection)
-          await Promise.allSettled(plan.shards.map((shard) => opened(sources.view, shard, open)))
+          await Promise.allSettled(plan.shards.map((shard) => openWithin(sources.view, shard, open)))
         return attempt(inSnapshots(sources, open), true)
       })
     },
@@ -164,7 +164,7 @@ export function createProtectedReads({ catalog }: Pick<EngineContext, 'catalog'>
 }
 
 /** Opens the snapshot of a shard. A call that skips silent shards does not wait for one. */
-function opened(
+function openWithin(
   view: Sources['view'],
   shard: number,
   open: (shard: number) => Promise<ShardSnapshot>,
