@@ -89,17 +89,17 @@ export function createAnswerWait(server: Server, detached: <T>(work: () => T) =>
   }
 
   return {
-    bounded(ask) {
+    bounded<T>(ask: () => Promise<T>) {
       if (silence !== undefined) return Promise.reject(silence.error)
       if (waiting.size === 0) {
         since = platformTime.elapsed()
         // The statements of waiting calls keep the process running, so the timer need not. It ends at a tick without waiting calls.
         timer ??= platformTime.setInterval(tick, TICK_MS).unref()
       }
-      return new Promise((resolve, reject) => {
+      return new Promise<T>((resolve, reject) => {
         const answer = ask()
         waiting.add(reject)
-        const answered = (value: Awaited<typeof answer>): void => {
+        const answered = (value: T): void => {
           waiting.delete(reject)
           heard()
           resolve(value)
