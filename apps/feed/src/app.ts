@@ -12,6 +12,7 @@ import { forms } from './http/forms.ts'
 import { hosts } from './http/hosts.ts'
 import { methods } from './http/methods.ts'
 import { rateLimits } from './http/rate-limits.ts'
+import { sessions } from './http/session.ts'
 import { siteRequests } from './http/site.ts'
 import { viewers } from './http/viewer.ts'
 import { xrays } from './http/xrays.ts'
@@ -63,6 +64,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(hosts, { host, origin })
   if (window !== undefined) serveWindow(app, window)
   await app.register(siteRequests, { site, now })
+  await app.register(sessions, { data: site.data, secret })
   await app.register(addresses)
   await app.register(viewers)
   await app.register(xrays, { keep: window?.keep })

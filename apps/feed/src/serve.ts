@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { startDeliveries } from './delivery/start-deliveries.ts'
+import { requireArgon2 } from './domain/accounts/passwords.ts'
 import { openSite, type Site } from './domain/site/site.ts'
 import { settingOnce } from './domain/site/settings.ts'
 import { seedSample } from './day/sample/seed.ts'
@@ -26,6 +27,7 @@ export interface RunningSite {
 
 /** Opens the store, fills it if it is new, and listens. If the port is taken, it rejects before creating any data. */
 export async function serve(settings: Settings): Promise<RunningSite> {
+  requireArgon2()
   await checkPort(settings)
   const stage = createStage(settings.shards)
   const site = await openSite(stage)
@@ -64,7 +66,7 @@ export async function serve(settings: Settings): Promise<RunningSite> {
 }
 
 /** Pages that together use the code of all others. */
-const WARM_PATHS = ['/', '/people', '/sources', '/sign-in', '/feed.atom']
+const WARM_PATHS = ['/', '/people', '/sources', '/sign-in', '/join', '/feed.atom']
 
 /**
  * Renders pages without a visitor. The first visitor then does not wait for compiling code, preparing statements and opening

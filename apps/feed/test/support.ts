@@ -27,6 +27,9 @@ export interface TestSiteOptions {
   readonly isLimited?: boolean
 }
 
+/** Signs the cookies of test sites. */
+export const SECRET = 'a secret of at least thirty-two bytes'
+
 /** Opens a whole site. Default of `shards`: two in memory. */
 export async function openTestSite(options: TestSiteOptions = {}): Promise<TestSite> {
   const stage = createStage(options.shards ?? memoryShards(2))
@@ -35,9 +38,17 @@ export async function openTestSite(options: TestSiteOptions = {}): Promise<TestS
   if (options.offered ?? false) await addOffered(site)
   const errors: unknown[] = []
   const onError = (error: unknown): void => void errors.push(error)
-  const secret = 'a secret of at least thirty-two bytes'
   const { origin, now = () => new Date(), isLimited = false } = options
-  const app = await createApp({ site, stage, secret, origin, now, isLimited, onError, onAct: () => {} })
+  const app = await createApp({
+    site,
+    stage,
+    secret: SECRET,
+    origin,
+    now,
+    isLimited,
+    onError,
+    onAct: () => {},
+  })
   return {
     app,
     site,

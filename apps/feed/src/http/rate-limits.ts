@@ -16,12 +16,29 @@ export const limits = {
   /** Forms that make the site fetch something. */
   fetch: perMinute(10),
   signIn: perMinute(10),
+  join: perMinute(5),
+  follow: perMinute(30),
+  settings: perMinute(20),
 } as const
 
 export interface RateLimitsOptions {
   /** If false, no form is refused. */
   readonly isLimited: boolean
 }
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /**
+     * Counts an attempt to prove the password of a name, whether or not there is one. Rejects with `Problem` beyond the limit of the name
+     * at this address, or of the name everywhere. A guesser at one address thus does not lock the person out elsewhere.
+     */
+    countAttempt(name: string): Promise<void>
+    /** Name of the attempt that is counted. */
+    attempted: string
+  }
+}
+
+const ATTEMPTS_MS = 10 * 60_000
 
 /** Refuses forms beyond the limit of their route, before their body is read. Counts are in the memory of this process. */
 export const rateLimits = shared<RateLimitsOptions>(async (app, { isLimited }) => {
@@ -33,6 +50,26 @@ export const rateLimits = shared<RateLimitsOptions>(async (app, { isLimited }) =
     addHeaders: NO_HEADERS,
     addHeadersOnExceeding: NO_HEADERS,
     errorResponseBuilder: (_request, { ttl }) => tooFast(Math.ceil(ttl / 1000)),
+  })
+  const attempts = [
+    app.createRateLimit({
+      max: 10,
+      timeWindow: ATTEMPTS_MS,
+      keyGenerator: ({ ip, attempted }) => `attempt ${normalizeIP(ip)} ${attempted}`,
+    }),
+    app.createRateLimit({
+      max: 100,
+      timeWindow: ATTEMPTS_MS,
+      keyGenerator: ({ attempted }) => `attempt ${attempted}`,
+    }),
+  ]
+  app.decorateRequest('attempted', '')
+  app.decorateRequest('countAttempt', async function (this: FastifyRequest, name: string) {
+    this.attempted = name
+    for (const count of attempts) {
+      const limit = await count(this)
+      if (!limit.isAllowed && limit.isExceeded) throw tooFast(limit.ttlInSeconds)
+    }
   })
 })
 

@@ -1,19 +1,18 @@
-import { defineKind, deriveId, typed, type Item } from 'looseleaf'
-
-interface FollowProperties {
-  readonly person_id: string
-  /** Channel that the person follows: the id of a source, or of another person. */
-  readonly channel_id: string
-  readonly since: Date
-  /**
-   * The person's id if the channel has so many followers that its entries are read at each visit; otherwise absent, because its entries
-   * are delivered to the inbox.
-   */
-  readonly pulled_by?: string | undefined
-}
+import { defineKind, deriveId, type ItemOf } from 'looseleaf'
+import { z } from 'zod'
 
 export const Follow = defineKind('follow', {
-  schema: typed<FollowProperties>(),
+  schema: z.object({
+    person_id: z.uuid(),
+    /** Channel that the person follows: the id of a source, or of another person. */
+    channel_id: z.uuid(),
+    since: z.date(),
+    /**
+     * The person's id if the channel has so many followers that its entries are read at each visit; otherwise absent, because its entries
+     * are delivered to the inbox.
+     */
+    pulled_by: z.uuid().optional(),
+  }),
   near: 'person_id',
   indexes: {
     /** Lists the channels of a person, latest first. */
@@ -25,7 +24,7 @@ export const Follow = defineKind('follow', {
   },
 })
 
-export type Follow = Item<FollowProperties>
+export type Follow = ItemOf<typeof Follow>
 
 /** Returns the id of a person's follow of a channel. It is in the person's bucket. */
 export function followId(personId: string, channelId: string): string {

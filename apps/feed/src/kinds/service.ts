@@ -1,14 +1,13 @@
-import { defineKind, deriveId, typed, type Item } from 'looseleaf'
-
-interface ServiceProperties {
-  readonly person_id: string
-  readonly source_id: string
-  readonly added: Date
-}
+import { defineKind, deriveId, type ItemOf } from 'looseleaf'
+import { z } from 'zod'
 
 /** A source that a person publishes through: those who follow the person get its entries. */
 export const Service = defineKind('service', {
-  schema: typed<ServiceProperties>(),
+  schema: z.object({
+    person_id: z.uuid(),
+    source_id: z.uuid(),
+    added: z.date(),
+  }),
   near: 'person_id',
   indexes: {
     byPerson: { by: [{ person_id: 'uuid' }, { added: 'time' }], include: ['source_id'] },
@@ -16,7 +15,7 @@ export const Service = defineKind('service', {
   },
 })
 
-export type Service = Item<ServiceProperties>
+export type Service = ItemOf<typeof Service>
 
 /** Returns the id of a person's service. It is in the person's bucket. */
 export function serviceId(personId: string, sourceId: string): string {

@@ -1,31 +1,39 @@
-import { defineKind, typed } from 'looseleaf'
+import { defineKind } from 'looseleaf'
+import { z } from 'zod'
 
-/** A signed-in browser. */
-interface SessionProperties {
-  readonly person_id: string
-  readonly signed_in: Date
-  readonly notice?: Notice
-}
+const noticeLine = z.object({
+  text: z.string(),
+  refused: z.boolean(),
+  /** Address of a page with more about it; empty for no link. */
+  href: z.string(),
+  label: z.string(),
+})
 
 /** Result of a form, for the page that its sender is redirected to. It stays with the session until the next notice replaces it. */
-export interface Notice {
+const notice = z.object({
   /** The act, and the thing that it was done to. */
-  readonly title: string
-  readonly about: string
-  readonly lines: readonly NoticeLine[]
-}
+  title: z.string(),
+  about: z.string(),
+  lines: z.array(noticeLine).readonly(),
+})
 
-export interface NoticeLine {
-  readonly text: string
-  readonly refused: boolean
-  /** Address of a page with more about it; empty for no link. */
-  readonly href: string
-  readonly label: string
-}
-
+/** A signed-in browser. Its id is a digest of the cookie, so that the stored entity signs nobody in. */
 export const Session = defineKind('session', {
-  schema: typed<SessionProperties>(),
+  schema: z.object({
+    person_id: z.uuid(),
+    signed_in: z.date(),
+    /** Time of the last renewal, at most a day before the last request. */
+    seen: z.date(),
+    expires: z.date(),
+    /** Browser and system, such as "Firefox on Linux". */
+    browser: z.string(),
+    notice: notice.optional(),
+  }),
   near: 'person_id',
-  /** Finds expired sessions. */
+  expires: 'expires',
+  /** Lists the sessions of a person. */
   indexes: { byPerson: { by: [{ person_id: 'uuid' }, { signed_in: 'time' }] } },
 })
+
+export type Notice = z.infer<typeof notice>
+export type NoticeLine = z.infer<typeof noticeLine>

@@ -1,4 +1,5 @@
 import { indexesOf, type Bag, type DataStore, type IndexDefinition } from 'looseleaf'
+import { Account } from './account.ts'
 import { Comment } from './comment.ts'
 import { Delivery } from './delivery.ts'
 import { Entry } from './entry.ts'
@@ -23,7 +24,7 @@ const PUBLIC_KINDS: ReadonlySet<unknown> = new Set(
   [Person, Source, Entry, Comment, Like].map(({ name }) => name),
 )
 
-/** Returns true for entities that the site shows to everybody. Sessions, imports, settings and unknown kinds are private. */
+/** Returns true for entities that the site shows to everybody. Accounts, sessions, imports, settings and unknown kinds are private. */
 export function isPublic(bag: Bag): boolean {
   return PUBLIC_KINDS.has(bag['_kind'])
 }
@@ -35,6 +36,7 @@ const allIndexes = indexesOf(
   Comment,
   Like,
   Import,
+  Account,
   Session,
   Follow,
   Service,
@@ -61,6 +63,7 @@ export function dataOf(store: DataStore) {
     comments: Comment.in(store),
     likes: Like.in(store),
     imports: Import.in(store),
+    accounts: Account.in(store),
     sessions: Session.in(store),
     settings: Setting.in(store),
     follows: Follow.in(store),

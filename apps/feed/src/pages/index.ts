@@ -1,9 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { checkForms } from '../http/forms.ts'
 import { readViewer } from '../http/viewer.ts'
+import { joinRoutes } from './accounts/join.tsx'
+import { settingsRoutes } from './accounts/settings.tsx'
 import { commentRoutes } from './comments/route.tsx'
 import { entryRoutes } from './entries/route.tsx'
 import { feedRoutes } from './feeds/route.ts'
+import { followingRoutes } from './following/route.tsx'
+import { serviceRoutes } from './following/services-route.tsx'
 import { homeRoutes } from './home/route.tsx'
 import { importRoutes } from './imports/route.tsx'
 import { likeRoutes } from './likes/route.ts'
@@ -21,6 +25,10 @@ const pageRoutes = [
   likeRoutes,
   importRoutes,
   signInRoutes,
+  joinRoutes,
+  settingsRoutes,
+  followingRoutes,
+  serviceRoutes,
 ]
 
 /** Registers all routes. */

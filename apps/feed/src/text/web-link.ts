@@ -21,6 +21,13 @@ export function webLink(text: string | undefined, base?: string): string | undef
   return link.length <= MAX_LINK_LENGTH ? link : undefined
 }
 
+/** Returns the link that a person typed. People often leave out the scheme of an address. Undefined if it is none. */
+export function typedLink(text: string): string | undefined {
+  const typed = text.trim()
+  if (/\s/.test(typed)) return undefined
+  return webLink(/^[a-z][a-z0-9+.-]*:/i.test(typed) ? typed : `https://${typed}`)
+}
+
 /**
  * Returns a key that is equal for addresses of the same page. It leaves out the scheme, a default port, slashes at the end and the
  * fragment.

@@ -35,13 +35,15 @@ export interface FieldProps {
   readonly rows?: number
   readonly placeholder?: string
   readonly autoComplete?: string
+  /** Type of a line. A password is never sent back. Default: text. */
+  readonly type?: 'text' | 'email' | 'password'
   /** Keeps ids unique on a page with several forms. */
   readonly idPrefix?: string
 }
 
 /** A field with its label, hint and error, connected for screen readers. */
 export function Field(props: FieldProps): JSX.Element {
-  const { form, name, label, hint, optional, rows, idPrefix = 'f' } = props
+  const { form, name, label, hint, optional, rows, type = 'text', idPrefix = 'f' } = props
   const id = `${idPrefix}-${name}`
   const error = form.errors[name]
   const described = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`]
@@ -57,7 +59,7 @@ export function Field(props: FieldProps): JSX.Element {
     'aria-invalid': error === undefined ? undefined : ('true' as const),
     'aria-describedby': described === '' ? undefined : described,
   }
-  const value = form.values[name] ?? ''
+  const value = type === 'password' ? '' : (form.values[name] ?? '')
   return (
     <div class="field">
       <label for={id}>
@@ -75,7 +77,8 @@ export function Field(props: FieldProps): JSX.Element {
         </p>
       )}
       {rows === undefined ? (
-        <input {...shared} type="text" value={value} autoComplete={props.autoComplete ?? 'off'} />
+        // The types of Preact tell input types apart, which here are all alike.
+        <input {...shared} type={type as 'text'} value={value} autoComplete={props.autoComplete ?? 'off'} />
       ) : (
         <textarea {...shared} rows={rows}>
           {value}
@@ -86,12 +89,19 @@ export function Field(props: FieldProps): JSX.Element {
 }
 
 /** Alert at the top of a form with errors. Screen readers read it at once; the fields have the details. */
-export function FormErrors({ form }: { readonly form: FormState }): JSX.Element | null {
+export function FormErrors({
+  form,
+  alert = 'Nothing was saved',
+}: {
+  readonly form: FormState
+  /** Beginning of the sentence. */
+  readonly alert?: string
+}): JSX.Element | null {
   const count = Object.keys(form.errors).length
   if (count === 0) return null
   return (
     <p class="alert" role="alert">
-      Nothing was saved: please correct the {count === 1 ? 'field' : `${count} fields`} marked below.
+      {alert}: please correct the {count === 1 ? 'field' : `${count} fields`} marked below.
     </p>
   )
 }

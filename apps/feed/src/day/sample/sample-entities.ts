@@ -1,8 +1,10 @@
 import { deriveId } from 'looseleaf'
 import type { Comment } from '../../kinds/comment.ts'
 import type { Entry } from '../../kinds/entry.ts'
+import { followId, type Follow } from '../../kinds/follow.ts'
 import type { Like } from '../../kinds/like.ts'
 import type { Person } from '../../kinds/person.ts'
+import { serviceId, type Service } from '../../kinds/service.ts'
 import type { Source } from '../../kinds/source.ts'
 import { freshEntry } from '../../domain/entries/fresh-entry.ts'
 import { likeId, sourceId } from '../../kinds/ids.ts'
@@ -14,6 +16,8 @@ const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 /** Age of the oldest entry. The newest is a few minutes old, and most are from the last days. */
 const OLDEST = 75 * DAY
+/** Other sample people that each one follows. */
+const FOLLOWED_PEOPLE = 14
 
 /** The sample as entities to write. */
 export interface SampleEntities {
@@ -22,6 +26,8 @@ export interface SampleEntities {
   readonly entries: readonly New<Entry>[]
   readonly comments: readonly New<Comment>[]
   readonly likes: readonly New<Like>[]
+  readonly services: readonly New<Service>[]
+  readonly follows: readonly New<Follow>[]
 }
 
 const personId = (name: string): string => deriveId('sample person', name)
@@ -46,6 +52,7 @@ export function sampleEntities(sample: Sample, now: Date): SampleEntities {
   const people = sample.people.map((person, i) => ({
     id: idOf(person.name),
     ...person,
+    sample: true,
     joined: new Date(now.getTime() - OLDEST - (sample.people.length - i) * 3 * DAY),
   }))
   const sources = sample.sources.map(({ key, by, ...about }, i) => {
@@ -70,7 +77,28 @@ export function sampleEntities(sample: Sample, now: Date): SampleEntities {
     entries: entries.map(({ entry }) => entry),
     comments: entries.flatMap(({ comments }) => comments),
     likes: entries.flatMap(({ likes }) => likes),
+    services: sources.map(({ source: { id, person_id, added } }) => ({
+      id: serviceId(person_id, id),
+      person_id,
+      source_id: id,
+      added,
+    })),
+    follows: people.flatMap((person) => followsOf(person, people)),
   }
+}
+
+/** Returns the follows of a person: some of the other people, whose sources they bring. */
+function followsOf(person: New<Person>, people: readonly New<Person>[]): New<Follow>[] {
+  const others = shuffled(
+    people.filter(({ id }) => id !== person.id),
+    ({ id }) => `${person.id} follows ${id}`,
+  )
+  return others.slice(0, FOLLOWED_PEOPLE).map(({ id, joined }) => ({
+    id: followId(person.id, id),
+    person_id: person.id,
+    channel_id: id,
+    since: new Date(Math.max(person.joined.getTime(), joined.getTime()) + DAY),
+  }))
 }
 
 interface Place {

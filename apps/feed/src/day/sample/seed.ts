@@ -12,13 +12,18 @@ const SEEDED = 'sample data'
 export async function seedSample(data: SiteData, now: Date = new Date()): Promise<number> {
   if ((await readSetting(data.settings, SEEDED)) !== undefined) return 0
   const sample = sampleEntities(await readSample(), now)
-  const written = await Promise.all([
+  // Follows and services come first, so that the entries are delivered by them.
+  const first = await Promise.all([
     data.people.putMany(sample.people),
     data.sources.putMany(sample.sources),
+    data.services.putMany(sample.services),
+    data.follows.putMany(sample.follows),
+  ])
+  const then = await Promise.all([
     data.entries.putMany(sample.entries),
     data.comments.putMany(sample.comments),
     data.likes.putMany(sample.likes),
   ])
   await writeSetting(data.settings, SEEDED, now.toISOString())
-  return written.flat().length
+  return [...first, ...then].flat().length
 }

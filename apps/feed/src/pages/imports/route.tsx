@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { keepNotice, noticeOf } from '../../domain/accounts/sessions.ts'
+import { keepNotice } from '../../domain/accounts/sessions.ts'
 import { importFile, type ImportResult } from '../../domain/imports/import-file.ts'
 import { importsOf, undoImport } from '../../domain/imports/imports.ts'
 import { notFound } from '../../http/problem.ts'
@@ -46,10 +46,8 @@ async function sendPage(
 ): Promise<FastifyReply> {
   const { viewer, site } = request
   const after = cursorOf(request)
-  const [list, notice] = await Promise.all([
-    viewer === undefined ? undefined : importsOf(site.data, viewer.id, after),
-    lastNotice(request),
-  ])
+  const list = viewer === undefined ? undefined : await importsOf(site.data, viewer.id, after)
+  const notice = lastNotice(request)
   const { items = [], cursor, previous } = list ?? {}
   const paging = { cursor, previous, paged: after !== undefined }
   return reply.page(
@@ -70,9 +68,7 @@ async function redirectWithNotice(
 }
 
 /** Returns the last notice of the session, if the address asks for it. */
-async function lastNotice(request: FastifyRequest): Promise<Notice | undefined> {
-  const { done } = request.query as { done?: unknown }
-  const session = sessionKey(request)
-  if (done === undefined || request.viewer === undefined || session === undefined) return undefined
-  return noticeOf(request.site.data, session)
+function lastNotice({ query, openSession }: FastifyRequest): Notice | undefined {
+  const { done } = query as { done?: unknown }
+  return done === undefined ? undefined : openSession?.session.notice
 }

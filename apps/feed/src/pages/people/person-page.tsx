@@ -1,11 +1,13 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { Card } from '../../domain/entries/cards.ts'
+import type { Following } from '../../domain/following/queries.ts'
 import type { Person } from '../../kinds/person.ts'
 import type { Source } from '../../kinds/source.ts'
 import type { Excerpt } from '../../domain/site/lists.ts'
 import { Avatar } from '../../ui/avatar.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { EntryList } from '../../ui/entry-card.tsx'
+import { FollowForm } from '../../ui/follow-form.tsx'
 import { Layout } from '../../ui/layout.tsx'
 import { PersonViews } from './person-views.tsx'
 import { OlderLink, type Paging } from '../../ui/older-link.tsx'
@@ -15,6 +17,7 @@ import { TimeAgo } from '../../ui/time-ago.tsx'
 export interface PersonPageProps {
   readonly ctx: PageContext
   readonly person: Person
+  readonly following: Following
   /** Some of the person's sources, with their number. */
   readonly sources: Excerpt<Source>
   readonly view: 'entries' | 'likes'
@@ -23,7 +26,7 @@ export interface PersonPageProps {
 }
 
 export function PersonPage(props: PersonPageProps): JSX.Element {
-  const { ctx, person, sources, view, cards, paging } = props
+  const { ctx, person, following, sources, view, cards, paging } = props
   const home = `/people/${person.name}`
   const path = view === 'entries' ? home : `${home}/likes`
   return (
@@ -43,6 +46,7 @@ export function PersonPage(props: PersonPageProps): JSX.Element {
           </p>
           {person.bio === '' ? null : <p dir="auto">{person.bio}</p>}
           <BringsIn home={home} sources={sources} />
+          <FollowForm ctx={ctx} channelId={person.id} following={following} />
         </div>
       </header>
       <PersonViews person={person} view={view} />

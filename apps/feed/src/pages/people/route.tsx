@@ -3,6 +3,7 @@ import { listPeople } from '../../domain/accounts/people.ts'
 import { cardsOf } from '../../domain/entries/cards.ts'
 import { entriesOfPerson } from '../../domain/entries/entries.ts'
 import { likesOf } from '../../domain/entries/responses.ts'
+import { followingOf } from '../../domain/following/queries.ts'
 import { byId, type List } from '../../domain/site/lists.ts'
 import { activeFirst, lastSourcesOfPerson, sourcesOfPerson } from '../../domain/sources/sources.ts'
 import { cursorOf } from '../../http/request-values.ts'
@@ -45,10 +46,11 @@ async function sendPerson(
   const after = cursorOf(request)
   const person = await personOf(request)
   const isNewest = view === 'entries' && after === undefined
-  const [list, newest, last] = await Promise.all([
+  const [list, newest, last, following] = await Promise.all([
     view === 'entries' ? entriesOfPerson(data, person.id, after) : likedEntries(data, person, after),
     isNewest ? undefined : entriesOfPerson(data, person.id),
     lastSourcesOfPerson(data, person.id),
+    followingOf(data, person.id, request.viewer?.id),
   ])
   const [cards, newestSources] = await Promise.all([
     cardsOf(data, list.items, request.viewer?.id),
@@ -58,7 +60,15 @@ async function sendPerson(
   const sources = activeFirst(person.id, last, active)
   const paging = pagingOf(request, list)
   return reply.page((ctx) => (
-    <PersonPage ctx={ctx} person={person} sources={sources} view={view} cards={cards} paging={paging} />
+    <PersonPage
+      ctx={ctx}
+      person={person}
+      following={following}
+      sources={sources}
+      view={view}
+      cards={cards}
+      paging={paging}
+    />
   ))
 }
 

@@ -1,16 +1,19 @@
 import { z } from 'zod'
+import { normalName } from '../../domain/accounts/names.ts'
 import { backPath } from '../../http/back-path.ts'
 
-/** Returns the path to redirect to after signing in. It is never the sign-in page itself. */
-export function backFromSignIn(text: string | undefined): string {
-  const path = backPath(text)
-  return /^\/sign-in(?:[/?#]|$)/.test(path) ? '/' : path
+/** Returns the path to redirect to after signing in or joining. It is never a page of either. */
+export function backFromSignIn(text: unknown): string {
+  const path = backPath(typeof text === 'string' ? text : undefined)
+  return /^\/(?:sign-in|join)(?:[/?#]|$)/.test(path) ? '/' : path
 }
 
 /** The form of the sign-in page. */
 export const signInForm = z.object({
+  /** Name or e-mail address. */
   name: z
     .string()
-    .transform((text) => text.trim().replace(/\s+/g, ' '))
-    .refine((name) => name !== '', 'Type a name, or choose a person below.'),
+    .transform((text) => normalName(text).slice(0, 300))
+    .refine((name) => name !== '', 'Type your name or address, or choose a person below.'),
+  password: z.string(),
 })

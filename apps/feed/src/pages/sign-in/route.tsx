@@ -1,35 +1,37 @@
-import type { FastifyInstance } from 'fastify'
-import { listPeople, peopleInFull, personByName } from '../../domain/accounts/people.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isLooseleafError } from 'looseleaf'
+import { verifyMember } from '../../domain/accounts/commands.ts'
+import { listPeople, personByName } from '../../domain/accounts/people.ts'
 import { checkForm } from '../../http/check-form.ts'
 import { limits } from '../../http/rate-limits.ts'
 import { signIn, signOut } from '../../http/session.ts'
 import type { Person } from '../../kinds/person.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
-import { EMPTY_FORM } from '../../ui/form-parts.tsx'
+import { EMPTY_FORM, type FormState } from '../../ui/form-parts.tsx'
 import { backFromSignIn, signInForm } from './form.ts'
 import { SignInPage } from './sign-in-page.tsx'
+
+/** One message, so that a guesser does not learn which names there are. */
+const WRONG = { password: 'There is no such name with this password.' }
 
 export async function signInRoutes(app: FastifyInstance): Promise<void> {
   app.get('/sign-in', async (request, reply) => {
     const { back } = request.query as { back?: unknown }
-    const { items } = await listPeople(request.site.data)
-    const path = backFromSignIn(typeof back === 'string' ? back : undefined)
-    return reply.page((ctx) => <SignInPage ctx={ctx} people={items} back={path} form={EMPTY_FORM} />)
+    return sendPage(request, reply, backFromSignIn(back), EMPTY_FORM)
   })
 
   app.post('/sign-in', { config: { rateLimit: limits.signIn } }, async (request, reply) => {
     const { fields, site } = request
     const back = backFromSignIn(fields['back'])
     const { values, errors } = checkForm(signInForm, fields)
-    const found = values === undefined ? [] : await peopleCalled(site.data, values.name)
-    const [person, ...others] = found
-    if (person === undefined || others.length > 0) {
-      const { items } = await listPeople(site.data)
-      const form = { values: fields, errors: errors ?? { name: errorOf(values.name, found.length) } }
-      return reply.page((ctx) => <SignInPage ctx={ctx} people={items} back={back} form={form} />, 422)
+    if (values !== undefined) {
+      const sample = await samplePerson(site.data, values.name)
+      if (sample !== undefined) await signIn(request, sample.id, undefined)
+      if (sample !== undefined || (await signInMember(request, values.name, values.password)))
+        return reply.redirect(back, 303)
     }
-    await signIn(request, reply, person.id)
-    return reply.redirect(back, 303)
+    void reply.code(422)
+    return sendPage(request, reply, back, { values: fields, errors: errors ?? WRONG })
   })
 
   app.post('/sign-out', { config: { rateLimit: false } }, async (request, reply) => {
@@ -38,15 +40,35 @@ export async function signInRoutes(app: FastifyInstance): Promise<void> {
   })
 }
 
-/** Finds a person by the name in their address, or else all people with this full name. */
-async function peopleCalled(data: SiteData, name: string): Promise<readonly Person[]> {
-  const person = /^[a-z0-9-]{1,40}$/i.test(name) ? await personByName(data, name) : undefined
-  return person === undefined ? peopleInFull(data, name) : [person]
+async function samplePerson(data: SiteData, name: string): Promise<Person | undefined> {
+  const person = /^[a-z0-9-]{1,40}$/.test(name) ? await personByName(data, name) : undefined
+  return person?.sample === true ? person : undefined
 }
 
-function errorOf(name: string, people: number): string {
-  const shown = `“${name.slice(0, 40)}”`
-  return people > 1
-    ? `Several people are named ${shown}: choose one below.`
-    : `There is no person named ${shown}.`
+async function signInMember(request: FastifyRequest, name: string, password: string): Promise<boolean> {
+  await request.countAttempt(name)
+  const member = await verifyMember(request.site.data, name, password)
+  if (member === undefined) return false
+  try {
+    await signIn(request, member.person.id, member.account)
+    return true
+  } catch (error) {
+    // The password has changed, or the account is deleted, since it was verified.
+    if (isLooseleafError(error, 'VERSION_MISMATCH') || isLooseleafError(error, 'NOT_FOUND')) return false
+    throw error
+  }
+}
+
+async function sendPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  back: string,
+  form: FormState,
+): Promise<FastifyReply> {
+  const { items } = await listPeople(request.site.data)
+  const samples = items.filter(({ sample }) => sample === true)
+  return reply.page(
+    (ctx) => <SignInPage ctx={ctx} samples={samples} back={back} form={form} />,
+    reply.statusCode,
+  )
 }

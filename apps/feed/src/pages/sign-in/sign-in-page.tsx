@@ -7,45 +7,46 @@ import type { PageContext } from '../../ui/page-context.ts'
 
 export interface SignInPageProps {
   readonly ctx: PageContext
-  readonly people: readonly Person[]
+  /** Sample people, as whom every visitor may sign in. */
+  readonly samples: readonly Person[]
   readonly back: string
   readonly form: FormState
 }
 
-/** The sign-in page. There are no passwords: this is a demonstration, and a visitor may sign in as any person. */
-export function SignInPage({ ctx, people, back, form }: SignInPageProps): JSX.Element {
+export function SignInPage({ ctx, samples, back, form }: SignInPageProps): JSX.Element {
   return (
     <Layout ctx={ctx} title="Sign in" section="sign-in">
       <h1 class="page-title">Sign in</h1>
-      <p>This is a demonstration without passwords: sign in as any of these people.</p>
-      <form class="sign-in-form" method="post" action="/sign-in" aria-label="Sign in by name">
-        <FormErrors form={form} />
+      <form class="account-form" method="post" action="/sign-in" aria-label="Sign in by name">
+        <FormErrors form={form} alert="You are not signed in yet" />
         <Token ctx={ctx} back={back} />
-        <div class="composer-row">
-          <Field
-            form={form}
-            name="name"
-            label="Name"
-            maxLength={40}
-            autoComplete="username"
-            placeholder="such as mira"
-          />
+        <Field form={form} name="name" label="Name or address" maxLength={254} autoComplete="username" />
+        <Field form={form} name="password" label="Password" type="password" autoComplete="current-password" />
+        <p class="form-end">
           <button type="submit">Sign in</button>
-        </div>
+          <span>
+            New here? <a href={`/join?back=${encodeURIComponent(back)}`}>Join</a>
+          </span>
+        </p>
       </form>
-      <form method="post" action="/sign-in" aria-label="Sign in as one of these people">
-        <Token ctx={ctx} back={back} />
-        <ul class="choices">
-          {people.map((person) => (
-            <li key={person.id}>
-              <button class="choice" type="submit" name="name" value={person.name}>
-                <Avatar label={person.full_name} hue={person.hue} />
-                <span>{person.full_name}</span>
-              </button>
-            </li>
-          ))}
-        </ul>
-      </form>
+      {samples.length === 0 ? null : (
+        <form method="post" action="/sign-in" aria-labelledby="samples">
+          <h2 class="section-title" id="samples">
+            Or look around as one of the sample people
+          </h2>
+          <Token ctx={ctx} back={back} />
+          <ul class="choices">
+            {samples.map((person) => (
+              <li key={person.id}>
+                <button class="choice" type="submit" name="name" value={person.name}>
+                  <Avatar label={person.full_name} hue={person.hue} />
+                  <span>{person.full_name}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        </form>
+      )}
     </Layout>
   )
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { cardsOf } from '../../domain/entries/cards.ts'
 import { entriesOfSource } from '../../domain/entries/entries.ts'
+import { followingOf, isService } from '../../domain/following/queries.ts'
 import { byId } from '../../domain/site/lists.ts'
 import { addSources } from '../../domain/sources/add-sources.ts'
 import { askForFetch } from '../../domain/sources/ask-for-fetch.ts'
@@ -28,17 +29,20 @@ export async function sourceRoutes(app: FastifyInstance): Promise<void> {
   })
 
   app.get('/sources/:id', async (request, reply) => {
-    const { data } = request.site
+    const { viewer, site } = request
+    const { data } = site
     const source = await data.sources.get(idOf(request, 'source'))
     if (source === undefined) throw notFound('source')
     const { id, person_id, same_as } = source
-    const [list, total, owner, sameAs] = await Promise.all([
+    const [list, total, owner, sameAs, following, service] = await Promise.all([
       entriesOfSource(data, id, cursorOf(request)),
       data.entries.bySource.count({ source_id: id }, { exact: false }),
       person_id === undefined ? undefined : data.people.get(person_id),
       same_as === undefined ? undefined : data.sources.get(same_as),
+      followingOf(data, id, viewer?.id),
+      viewer && isService(data, viewer.id, id),
     ])
-    const cards = await cardsOf(data, list.items, request.viewer?.id)
+    const cards = await cardsOf(data, list.items, viewer?.id)
     const paging = pagingOf(request, list)
     return reply.page((ctx) => (
       <SourcePage
@@ -46,6 +50,8 @@ export async function sourceRoutes(app: FastifyInstance): Promise<void> {
         source={source}
         sameAs={sameAs}
         owner={owner}
+        following={following}
+        service={service}
         total={total}
         cards={cards}
         paging={paging}

@@ -1,11 +1,14 @@
 import type { JSX } from 'preact'
 import { hostOf } from '../../text/web-link.ts'
 import type { Card } from '../../domain/entries/cards.ts'
+import type { Following } from '../../domain/following/queries.ts'
 import type { Person } from '../../kinds/person.ts'
 import type { Source } from '../../kinds/source.ts'
 import { Avatar, hueOf } from '../../ui/avatar.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { EntryList } from '../../ui/entry-card.tsx'
+import { FollowForm } from '../../ui/follow-form.tsx'
+import { Token } from '../../ui/form-parts.tsx'
 import { Layout } from '../../ui/layout.tsx'
 import { OlderLink, type Paging } from '../../ui/older-link.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
@@ -17,13 +20,16 @@ export interface SourcePageProps {
   /** The source that is fetched in place of this one. */
   readonly sameAs: Source | undefined
   readonly owner: Person | undefined
+  readonly following: Following
+  /** True if the viewer publishes through the source; undefined for a visitor who is not signed in. */
+  readonly service: boolean | undefined
   readonly total: number
   readonly cards: readonly Card[]
   readonly paging: Paging
 }
 
 export function SourcePage(props: SourcePageProps): JSX.Element {
-  const { ctx, source, sameAs, owner, total, cards, paging } = props
+  const { ctx, source, sameAs, owner, following, service, total, cards, paging } = props
   return (
     <Layout ctx={ctx} title={source.title} section="sources">
       <header class="profile">
@@ -40,6 +46,8 @@ export function SourcePage(props: SourcePageProps): JSX.Element {
             )}
             <From source={source} />
           </p>
+          <FollowForm ctx={ctx} channelId={source.id} following={following} />
+          {service === undefined ? null : <ServiceForm ctx={ctx} source={source} service={service} />}
         </div>
       </header>
       <SourceHealth ctx={ctx} source={source} sameAs={sameAs} />
@@ -52,6 +60,26 @@ export function SourcePage(props: SourcePageProps): JSX.Element {
       )}
       <OlderLink path={`/sources/${source.id}`} paging={paging} />
     </Layout>
+  )
+}
+
+/** Makes the source a service of the viewer, or ends that. */
+function ServiceForm({
+  ctx,
+  source,
+  service,
+}: {
+  readonly ctx: PageContext
+  readonly source: Source
+  readonly service: boolean
+}): JSX.Element {
+  return (
+    <form method="post" action={`/sources/${source.id}/${service ? 'unpublish' : 'publish'}`}>
+      <Token ctx={ctx} back={ctx.path} />
+      <button class="plain" type="submit">
+        {service ? 'Stop publishing through this source' : 'Publish through this source'}
+      </button>
+    </form>
   )
 }
 
