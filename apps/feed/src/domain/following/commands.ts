@@ -1,11 +1,8 @@
 import { isLooseleafError } from 'looseleaf'
 import { followId } from '../../kinds/follow.ts'
-import { sourceId } from '../../kinds/ids.ts'
 import { serviceId } from '../../kinds/service.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
-import { hostOf } from '../../text/web-link.ts'
 import { backfill, removeFromInbox } from '../home/commands.ts'
-import { namesOfSource } from '../sources/save-sources.ts'
 import { channelById, type Channel } from './queries.ts'
 
 /** Largest number of sources that a person publishes through. */
@@ -78,23 +75,6 @@ export async function removeService(
   ofSource: string,
 ): Promise<void> {
   await services.delete(serviceId(personId, ofSource))
-}
-
-/** Returns the id of the source of a feed by its address, and creates the source if the site does not know it. */
-export async function sourceAt(data: SiteData, address: string, now: Date = new Date()): Promise<string> {
-  const source = {
-    title: hostOf(address),
-    about: '',
-    link: undefined,
-    feed_link: address,
-    person_id: undefined,
-  }
-  const [name = '', ...names] = namesOfSource(source)
-  const known = await data.sources.byName.first({ known_as: name })
-  if (known !== undefined) return known.id
-  const id = sourceId(name)
-  await unlessThere(data.sources.insert({ ...source, known_as: [name, ...names], added: now }, { id }))
-  return id
 }
 
 /** Waits for an insert under a derived id. An entity that exists already is the same. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { addService, MAX_SERVICES, removeService, sourceAt } from '../../domain/following/commands.ts'
+import { addService, MAX_SERVICES, removeService } from '../../domain/following/commands.ts'
+import { addSources } from '../../domain/sources/add-sources.ts'
 import { servicesOf } from '../../domain/following/queries.ts'
 import { backPath } from '../../http/back-path.ts'
 import { checkForm } from '../../http/check-form.ts'
@@ -40,7 +41,8 @@ export async function serviceRoutes(app: FastifyInstance): Promise<void> {
       void reply.code(422)
       return sendPage(request, reply, { values: fields, errors })
     }
-    await add(request, viewer.id, await sourceAt(site.data, values.address))
+    const [source] = await addSources(site.data, [values], { personId: viewer.id })
+    await add(request, viewer.id, source!.id)
     return reply.redirect(PATH, 303)
   })
 
