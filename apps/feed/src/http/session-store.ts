@@ -1,6 +1,7 @@
 import type fastifySession from '@fastify/session'
 import type * as fastify from 'fastify'
 import { isId } from 'looseleaf'
+import { callbackify } from 'node:util'
 import {
   beginSession,
   endSession,
@@ -50,7 +51,7 @@ export function sessionStore(data: SiteData): fastifySession.SessionStore {
 
   return {
     get: (id, callback) => callback(null, keyOf(id) && { cookie: { originalMaxAge: SESSION_MS } }),
-    set: (id, session, callback) => void write(id, session).then(() => callback(), callback),
-    destroy: (id, callback) => void end(id).then(() => callback(), callback),
+    set: callbackify(write),
+    destroy: callbackify(end),
   }
 }

@@ -1,4 +1,4 @@
-import { defineKind } from 'looseleaf'
+import { defineKind, type ItemOf } from 'looseleaf'
 import { z } from 'zod'
 
 const noticeLine = z.object({
@@ -35,5 +35,6 @@ export const Session = defineKind('session', {
   indexes: { byPerson: { by: [{ person_id: 'uuid' }, { signed_in: 'time' }] } },
 })
 
+export type Session = ItemOf<typeof Session>
 export type Notice = z.infer<typeof notice>
 export type NoticeLine = z.infer<typeof noticeLine>

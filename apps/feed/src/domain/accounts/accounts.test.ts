@@ -41,7 +41,7 @@ async function signedIn({ person, account }: Member): Promise<SessionKey> {
   return key
 }
 
-test('of two people who join with one name at the same time, one gets it, and nothing stays of the other', async () => {
+test('a name goes to one of the people who join with it at the same time, and nothing stays of the others', async () => {
   const results = await Promise.all(Array.from({ length: 5 }, () => joinAs('ann')))
   expect(results.filter((result) => result === 'name')).toHaveLength(4)
   expect(await site.data.people.byName.count({ name: 'ann' })).toBe(1)

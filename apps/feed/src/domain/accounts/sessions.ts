@@ -1,11 +1,9 @@
-import { deriveId, isLooseleafError, type ItemOf } from 'looseleaf'
+import { deriveId, isLooseleafError } from 'looseleaf'
 import { createHash, randomBytes } from 'node:crypto'
 import type { Account } from '../../kinds/account.ts'
 import type { Person } from '../../kinds/person.ts'
-import { Session, type Notice } from '../../kinds/session.ts'
+import type { Notice, Session } from '../../kinds/session.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
-
-type Session = ItemOf<typeof Session>
 
 /** Lifetime of a session after its last renewal, in milliseconds. */
 export const SESSION_MS: number = 30 * 24 * 60 * 60 * 1000

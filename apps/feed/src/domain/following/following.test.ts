@@ -69,7 +69,7 @@ test('unfollowing keeps what has arrived, or removes it', async () => {
   expect(await inboxOf(ann)).toBe(0)
 })
 
-test('nobody follows themselves, or a channel that does not exist', async () => {
+test('a follow of oneself, or of a channel that does not exist, is refused', async () => {
   expect(await follow(site.data, ann, ann)).toBeUndefined()
   expect(await follow(site.data, ann, site.store.newId())).toBeUndefined()
   expect((await channelsFollowedBy(site.data, ann)).items).toEqual([])

@@ -1,4 +1,3 @@
-import type { ItemOf } from 'looseleaf'
 import type { ComponentChildren, JSX } from 'preact'
 import { PASSWORD_LENGTH } from '../../domain/accounts/passwords.ts'
 import { MAX_ADDRESS } from '../../kinds/account.ts'
@@ -26,7 +25,7 @@ export interface SettingsPageProps {
   readonly viewer: Person
   readonly notice: string | undefined
   readonly forms: Readonly<Record<Part, FormState>>
-  readonly sessions: readonly ItemOf<typeof Session>[]
+  readonly sessions: readonly Session[]
   /** Id of the session that shows this page. */
   readonly currentSession: string | undefined
 }
