@@ -187,7 +187,18 @@ test.skipIf(!found)('no page is wider than a screen of 360 or 1280 px', async ()
   await page.getByRole('button', { name: 'Post' }).click()
   const entry = new URL(page.url()).pathname
   const lists = ['/', '/people', '/people/mira', '/people/mira/likes', '/sources']
-  for (const path of [entry, ...lists, '/import', '/post', '/sign-in', '/nothing']) {
+  for (const path of [
+    entry,
+    ...lists,
+    '/following',
+    '/settings',
+    '/settings/services',
+    '/join',
+    '/import',
+    '/post',
+    '/sign-in',
+    '/nothing',
+  ]) {
     await page.goto(path)
     for (const width of widths) {
       await page.setViewportSize({ width, height: 800 })

@@ -45,5 +45,6 @@ export async function addressesOfAll(page: Page): Promise<string[]> {
     '/shards',
   ]
   const inWindow = [...ofWindow, '/xray', '/nothing'].map((rest) => `/store${rest}`)
-  return [...ofSite, '/sign-in', '/nothing', ...inWindow, trace]
+  const ofAccount = ['/following', '/settings', '/settings/services', '/join']
+  return [...ofSite, ...ofAccount, '/sign-in', '/nothing', ...inWindow, trace]
 }

@@ -30,6 +30,8 @@ export interface FieldProps {
   readonly label: string
   readonly hint?: string
   readonly optional?: boolean
+  /** False for a field that the server may ask for. Default: not `optional`. */
+  readonly required?: boolean
   readonly maxLength?: number
   /** A text area of this many rows instead of a line. */
   readonly rows?: number
@@ -55,7 +57,7 @@ export function Field(props: FieldProps): JSX.Element {
     dir: 'auto' as const,
     placeholder: props.placeholder,
     maxLength: props.maxLength,
-    required: !optional,
+    required: props.required ?? !optional,
     'aria-invalid': error === undefined ? undefined : ('true' as const),
     'aria-describedby': described === '' ? undefined : described,
   }

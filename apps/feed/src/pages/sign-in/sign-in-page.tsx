@@ -21,7 +21,14 @@ export function SignInPage({ ctx, samples, back, form }: SignInPageProps): JSX.E
         <FormErrors form={form} alert="You are not signed in yet" />
         <Token ctx={ctx} back={back} />
         <Field form={form} name="name" label="Name or address" maxLength={254} autoComplete="username" />
-        <Field form={form} name="password" label="Password" type="password" autoComplete="current-password" />
+        <Field
+          form={form}
+          name="password"
+          label="Password"
+          type="password"
+          autoComplete="current-password"
+          required={false}
+        />
         <p class="form-end">
           <button type="submit">Sign in</button>
           <span>
