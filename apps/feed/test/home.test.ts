@@ -22,6 +22,7 @@ beforeEach(async () => {
       bio: '',
       hue: i,
       joined: new Date(i),
+      sample: true,
     })),
   )
   const [first, second, third] = people.map(({ id }) => id)

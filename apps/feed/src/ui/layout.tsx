@@ -125,8 +125,6 @@ function SignedIn({
           {viewer.full_name}
         </span>
       </a>
-      <a href="/following">Following</a>
-      <a href="/settings">Settings</a>
       <form method="post" action="/sign-out">
         <Token ctx={ctx} />
         <button class="plain" type="submit">

@@ -1,7 +1,9 @@
 import type { SiteData } from '../../kinds/site-data.ts'
 import { readSetting, writeSetting } from '../../domain/site/settings.ts'
 import { readSample } from './read-sample.ts'
-import { sampleEntities } from './sample-entities.ts'
+import { itemOf } from '../../domain/home/commands.ts'
+import { inboxItemId } from '../../kinds/inbox-item.ts'
+import { sampleEntities, type SampleEntities } from './sample-entities.ts'
 
 const SEEDED = 'sample data'
 
@@ -23,7 +25,26 @@ export async function seedSample(data: SiteData, now: Date = new Date()): Promis
     data.entries.putMany(sample.entries),
     data.comments.putMany(sample.comments),
     data.likes.putMany(sample.likes),
+    data.inbox.putMany(inboxesOf(sample)),
   ])
   await writeSetting(data.settings, SEEDED, now.toISOString())
   return [...first, ...then].flat().length
+}
+
+/** Newest entries that are in the inboxes from the first page on. Deliveries bring the others. */
+const BROUGHT = 120
+
+/** Returns the items of the newest entries for the followers of their people. */
+function inboxesOf({ entries, follows }: SampleEntities) {
+  const followers = Map.groupBy(follows, ({ channel_id }) => channel_id)
+  return entries
+    .toSorted((a, b) => b.arrived.getTime() - a.arrived.getTime())
+    .slice(0, BROUGHT)
+    .flatMap((entry) => {
+      const { id, person_id = '', arrived } = entry
+      return (followers.get(person_id) ?? []).map((follow) => ({
+        id: inboxItemId(follow.person_id, id),
+        ...itemOf(entry, follow.person_id, [person_id], arrived),
+      }))
+    })
 }

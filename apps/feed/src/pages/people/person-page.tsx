@@ -47,6 +47,11 @@ export function PersonPage(props: PersonPageProps): JSX.Element {
           {person.bio === '' ? null : <p dir="auto">{person.bio}</p>}
           <BringsIn home={home} sources={sources} />
           <FollowForm ctx={ctx} channelId={person.id} following={following} />
+          {person.id === ctx.viewer?.id ? (
+            <p>
+              <a href="/following">Following</a> · <a href="/settings">Settings</a>
+            </p>
+          ) : null}
         </div>
       </header>
       <PersonViews person={person} view={view} />
