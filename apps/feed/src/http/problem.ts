@@ -1,4 +1,5 @@
 import { isLooseleafError } from 'looseleaf'
+import { Unreadable } from '../domain/site/partial-reads.ts'
 
 /** Thrown by a route to answer with an error page. */
 export class Problem extends Error {
@@ -29,11 +30,24 @@ export class UnknownHost extends Problem {
   }
 }
 
+/** Tells programs to retry after this many seconds. */
+const SOON = { 'retry-after': '10' }
+
 export function notFound(thing: string): Problem {
   return new Problem(
     404,
     'Not found',
     `There is no ${thing} here. It may have been deleted, or the address is wrong.`,
+  )
+}
+
+/** The answer to a form whose sender could not be read. */
+export function unknownSender(): Problem {
+  return new Problem(
+    503,
+    'Your account cannot be read at the moment',
+    'A part of the store does not answer, and your account is there. You are still signed in, and nothing that is stored is lost. Nothing has been saved or changed: go back, and try again in a little while.',
+    SOON,
   )
 }
 
@@ -44,9 +58,6 @@ export function forgedForm(): Problem {
     'The form belongs to another session, or to none. Nothing has been changed. Go back, reload the page and send the form again.',
   )
 }
-
-/** Tells programs to retry after this many seconds. */
-const SOON = { 'retry-after': '10' }
 
 /**
  * Converts any error to an error page. The page of an unexpected error contains no details. `isRead` is true if the request only reads
@@ -59,6 +70,14 @@ export function problemOf(error: unknown, isRead = false): Problem {
       400,
       'Invalid page address',
       'This site did not create the address of this page. Start again at the first page.',
+    )
+  }
+  if (error instanceof Unreadable) {
+    return new Problem(
+      503,
+      `This ${error.thing} cannot be read at the moment`,
+      `A part of the store does not answer, and the ${error.thing} may be there. Nothing that is stored is lost. Try again in a little while.`,
+      SOON,
     )
   }
   if (isLooseleafError(error) && error.unknownOutcome) {

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isId } from 'looseleaf'
-import { notFound, Problem } from './problem.ts'
+import { notFound, Problem, unknownSender } from './problem.ts'
 
 /** Returns true if a request only reads a page, so that nothing sent can be lost. */
 export function isRead({ method }: FastifyRequest): boolean {
@@ -37,7 +37,11 @@ export function nameOf(request: FastifyRequest): string {
   return name
 }
 
-/** Redirects a visitor to the sign-in page, which redirects to `back` afterwards. */
+/**
+ * Redirects a visitor to the sign-in page, which redirects to `back` afterwards. Throws `Problem` for a signed-in person whose shard does not
+ * answer.
+ */
 export function toSignIn(reply: FastifyReply, back: string): FastifyReply {
+  if (reply.request.isViewerUnread) throw unknownSender()
   return reply.redirect(`/sign-in?back=${encodeURIComponent(back)}`, 303)
 }

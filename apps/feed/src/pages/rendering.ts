@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { countUnread } from '../domain/home/home-list.ts'
+import { missingShards } from '../domain/site/partial-reads.ts'
 import { sessionKey } from '../http/session.ts'
 import { shared } from '../http/shared.ts'
 import type { PageContext } from '../ui/page-context.ts'
@@ -29,17 +30,21 @@ export const rendering = shared<RenderingOptions>(async (app, { window }) => {
     const ctx = contextOf(request, this)
     const html = `<!doctype html>${renderToString(view(ctx))}`
     void this.code(status).type('text/html; charset=utf-8')
-    if (status !== 200) return this.header('cache-control', 'no-store').send(html)
+    // A partial page is complete again soon.
+    if (status !== 200 || ctx.missingShards.length > 0) return this.header('cache-control', 'no-store').send(html)
     return this.header('cache-control', 'private, no-cache').header('etag', etagOf(request, html)).send(html)
   })
 
   function contextOf(request: FastifyRequest, reply: FastifyReply): PageContext {
-    const { viewer, home, now, trace, formXray } = request
+    const { viewer, home, now, trace, formXray, isViewerUnread } = request
+    const isProblem = reply.statusCode >= 500
     let token: string | undefined
     return {
       viewer,
       unread: home && countUnread(home).total,
-      unknownViewer: viewer === undefined && reply.statusCode >= 500 && sessionKey(request) !== undefined,
+      unknownViewer: isViewerUnread || (viewer === undefined && isProblem && sessionKey(request) !== undefined),
+      // An error page says itself that a shard does not answer.
+      missingShards: isProblem ? [] : missingShards(trace),
       token: () => (token ??= reply.formToken()),
       path: pagePath(request),
       newId: (near) => request.site.store.newId(near === undefined ? {} : { near }),

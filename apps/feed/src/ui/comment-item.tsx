@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import type { CommentBy } from '../domain/entries/cards.ts'
 import { tidyLine } from '../text/plain-text.ts'
+import { absentName } from './absent-name.ts'
 import { DeleteForm } from './delete-form.tsx'
 import type { PageContext } from './page-context.ts'
 import { TimeAgo } from './time-ago.tsx'
@@ -23,7 +24,7 @@ export function CommentItem({ ctx, comment, anchored }: CommentItemProps): JSX.E
       <span class="comment-by">
         <span aria-hidden="true">– </span>
         {person === undefined ? (
-          'a former member'
+          absentName(ctx)
         ) : (
           <a href={`/people/${person.name}`} tabIndex={anchored ? undefined : -1}>
             <bdi>{person.full_name}</bdi>

@@ -4,6 +4,7 @@ import { NAME_LENGTH, tidyLine } from '../text/plain-text.ts'
 import { hostOf } from '../text/web-link.ts'
 import type { Entry } from '../kinds/entry.ts'
 import type { Card, PublishedEntry } from '../domain/entries/cards.ts'
+import { absentName } from './absent-name.ts'
 import { Avatar, hueOf } from './avatar.tsx'
 import { CommentItem } from './comment-item.tsx'
 import { LikeButton } from './like-button.tsx'
@@ -167,7 +168,7 @@ export function EntryHead({
           {entry.author === undefined || entry.author === person?.full_name ? '' : `, by ${entry.author}`}
         </span>
       )}
-      {person === undefined && source === undefined ? <span class="name">A former member</span> : null}
+      {person === undefined && source === undefined ? <span class="name">{absentName(ctx)}</span> : null}
       <a class="when" href={`/entries/${entry.id}`} tabIndex={tabIndex}>
         <TimeAgo time={entry.published} now={ctx.now} />
       </a>

@@ -17,7 +17,7 @@ export function FollowForm({ ctx, channelId, following }: FollowFormProps): JSX.
   return (
     <div class="follow">
       <Button ctx={ctx} channelId={channelId} followed={followed} />
-      <span class="faint">{counted(followers, 'follower')}</span>
+      {followers === undefined ? null : <span class="faint">{counted(followers, 'follower')}</span>}
     </div>
   )
 }
@@ -29,7 +29,7 @@ function Button({
 }: Omit<FollowFormProps, 'following'> & Pick<Following, 'followed'>): JSX.Element | null {
   if (ctx.viewer?.id === channelId || ctx.unknownViewer) return null
   if (followed === undefined)
-    return (
+    return ctx.viewer !== undefined ? null : (
       <a class="button" href={`/sign-in?back=${encodeURIComponent(ctx.path)}`}>
         Follow
       </a>

@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { Avatar } from './avatar.tsx'
 import { CostLine } from './cost-line.tsx'
 import { Token } from './form-parts.tsx'
+import { MissingBar } from './missing-bar.tsx'
 import type { PageContext } from './page-context.ts'
 
 export type Section = 'home' | 'people' | 'sources' | 'import' | 'sign-in'
@@ -70,6 +71,7 @@ export function Layout({ ctx, title, section, feed, entryId, children }: LayoutP
             </nav>
           </header>
           <main class="sheet" id="main" tabIndex={-1}>
+            <MissingBar ctx={ctx} />
             {children}
           </main>
           <footer class="foot">

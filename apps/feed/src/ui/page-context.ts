@@ -9,6 +9,8 @@ export interface PageContext {
   readonly unread: number | undefined
   /** True if a person is signed in and could not be read, because a shard does not answer. */
   readonly unknownViewer: boolean
+  /** Names of the shards whose data the page lacks, because they do not answer. */
+  readonly missingShards: readonly string[]
   /** Returns the token for every form of the page. A form without it is refused. */
   token(): string
   /** Address to redirect back to after a form. It can always be loaded by GET. */

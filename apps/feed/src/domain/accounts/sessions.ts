@@ -4,6 +4,7 @@ import type { Account } from '../../kinds/account.ts'
 import type { Person } from '../../kinds/person.ts'
 import type { Notice, Session } from '../../kinds/session.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
+import { readThing, SKIP } from '../site/partial-reads.ts'
 
 /** Lifetime of a session after its last renewal, in milliseconds. */
 export const SESSION_MS: number = 30 * 24 * 60 * 60 * 1000
@@ -32,12 +33,18 @@ export interface OpenSession {
   readonly person: Person
 }
 
-/** Returns the session of a key with its person; undefined if it has ended. Takes one statement, because both are on one shard. */
+/**
+ * Returns the session of a key with its person; undefined if it has ended. Takes one statement, because both are on one shard. Rejects with
+ * `Unreadable` if that shard does not answer.
+ */
 export async function openSession(
   { sessions, people }: SiteData,
   key: SessionKey,
 ): Promise<OpenSession | undefined> {
-  const [session, person] = await Promise.all([sessions.get(sessionId(key)), people.get(key.personId)])
+  const [session, person] = await Promise.all([
+    readThing(sessions, sessionId(key), 'session'),
+    readThing(people, key.personId, 'person'),
+  ])
   return session && person && { session, person }
 }
 
@@ -100,7 +107,7 @@ const SESSIONS_SHOWN = 50
 export async function sessionsOf({ sessions }: SiteData, personId: string): Promise<readonly Session[]> {
   const { items } = await sessions.byPerson.page(
     { person_id: personId },
-    { order: 'desc', limit: SESSIONS_SHOWN },
+    { order: 'desc', limit: SESSIONS_SHOWN, ...SKIP },
   )
   return items
 }

@@ -4,6 +4,7 @@ import type { SiteData } from '../../kinds/site-data.ts'
 import { freshEntry, linkedAs } from './fresh-entry.ts'
 import { insertOnce, type PostOptions } from './insert-once.ts'
 import type { List } from '../site/lists.ts'
+import { SKIP } from '../site/partial-reads.ts'
 
 const ENTRIES_PER_PAGE = 20
 /** An entry that was published before this time (in milliseconds since 1970) has no known date. */
@@ -15,7 +16,7 @@ const MAX_SHARES = 12
 export async function newestEntries({ entries }: SiteData, cursor?: string): Promise<List<Entry>> {
   const page = await entries.byTime.page(
     {},
-    { order: 'desc', limit: ENTRIES_PER_PAGE, cursor, scatter: true },
+    { order: 'desc', limit: ENTRIES_PER_PAGE, cursor, scatter: true, ...SKIP },
   )
   return { ...page, items: page.items.filter(({ removed }) => removed === undefined) }
 }
@@ -25,7 +26,7 @@ export function entriesOfPerson(
   personId: string,
   cursor?: string,
 ): Promise<List<Entry>> {
-  return entries.byPerson.page({ person_id: personId }, { order: 'desc', limit: ENTRIES_PER_PAGE, cursor })
+  return entries.byPerson.page({ person_id: personId }, { order: 'desc', limit: ENTRIES_PER_PAGE, cursor, ...SKIP })
 }
 
 export function entriesOfSource(
@@ -33,7 +34,7 @@ export function entriesOfSource(
   sourceId: string,
   cursor?: string,
 ): Promise<List<Entry>> {
-  return entries.bySource.page({ source_id: sourceId }, { order: 'desc', limit: ENTRIES_PER_PAGE, cursor })
+  return entries.bySource.page({ source_id: sourceId }, { order: 'desc', limit: ENTRIES_PER_PAGE, cursor, ...SKIP })
 }
 
 /** Returns other entries with the same link, newest first. Returns none while the site lacks the index. */
@@ -41,7 +42,7 @@ export async function alsoShared({ entries }: SiteData, { id, link_key }: Entry)
   const { byLink } = entries
   if (link_key === undefined || !byLink.isReady()) return []
   try {
-    const { items } = await byLink.page({ link_key }, { order: 'desc', limit: MAX_SHARES + 1 })
+    const { items } = await byLink.page({ link_key }, { order: 'desc', limit: MAX_SHARES + 1, ...SKIP })
     return items.filter((other) => other.id !== id).slice(0, MAX_SHARES)
   } catch (error) {
     // The index was dropped after `isReady`.

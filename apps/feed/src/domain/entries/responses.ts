@@ -6,6 +6,7 @@ import type { SiteData } from '../../kinds/site-data.ts'
 import { likeId } from '../../kinds/ids.ts'
 import { insertOnce, type PostOptions } from './insert-once.ts'
 import { byId, type List } from '../site/lists.ts'
+import { SKIP } from '../site/partial-reads.ts'
 
 export const COMMENTS_PER_PAGE = 100
 const LIKES_PER_PAGE = 20
@@ -31,10 +32,10 @@ export async function commentsOn(
   { after, before }: CommentsPlace = {},
 ): Promise<List<Comment>> {
   const limit = COMMENTS_PER_PAGE
-  if (before === undefined) return comments.byEntry.page({ entry_id }, { limit, cursor: after })
+  if (before === undefined) return comments.byEntry.page({ entry_id }, { limit, cursor: after, ...SKIP })
   // The last comments are the first in descending order, so that a page of them costs as much as any other.
   const cursor = before === LAST_COMMENTS ? undefined : before
-  const page = await comments.byEntry.page({ entry_id }, { order: 'desc', limit, cursor })
+  const page = await comments.byEntry.page({ entry_id }, { order: 'desc', limit, cursor, ...SKIP })
   return { items: page.items.toReversed(), cursor: page.previous, previous: page.cursor }
 }
 
@@ -45,7 +46,7 @@ export async function lastComments(
 ): Promise<readonly (readonly Comment[])[]> {
   if (entryIds.length === 0) return []
   const wheres = entryIds.map((entry_id) => ({ entry_id }))
-  const pages = await comments.byEntry.pageMany(wheres, { order: 'desc', limit: COMMENTS_ON_CARD })
+  const pages = await comments.byEntry.pageMany(wheres, { order: 'desc', limit: COMMENTS_ON_CARD, ...SKIP })
   return pages.map(({ items }) => items.toReversed())
 }
 
@@ -57,14 +58,14 @@ export async function lastLikes(
   { likes }: SiteData,
   entryIds: readonly string[],
 ): Promise<readonly (readonly Liker[])[]> {
-  const options = { order: 'desc', limit: LIKES_ON_CARD, verify: false } as const
+  const options = { order: 'desc', limit: LIKES_ON_CARD, verify: false, ...SKIP } as const
   const lists = await Promise.all(entryIds.map((entry_id) => likes.byEntry.list({ entry_id }, options)))
   return lists.map(({ items }) => items.map(({ person_id }) => ({ person_id })))
 }
 
 /** Returns a person's likes, newest first. */
 export function likesOf({ likes }: SiteData, personId: string, cursor?: string): Promise<List<Like>> {
-  return likes.byPerson.page({ person_id: personId }, { order: 'desc', limit: LIKES_PER_PAGE, cursor })
+  return likes.byPerson.page({ person_id: personId }, { order: 'desc', limit: LIKES_PER_PAGE, cursor, ...SKIP })
 }
 
 /** Returns the ids of those entries that a person likes. The ids of likes are derived, so this needs no index. */

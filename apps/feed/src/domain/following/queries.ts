@@ -3,8 +3,12 @@ import type { Person } from '../../kinds/person.ts'
 import { serviceId } from '../../kinds/service.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import type { Source } from '../../kinds/source.ts'
+import { byId } from '../site/lists.ts'
+import { isThere, SKIP } from '../site/partial-reads.ts'
 
 const CHANNELS_PER_PAGE = 50
+/** More than `MAX_SERVICES`, because people who add several at the same time may exceed it. */
+const SERVICES_SHOWN = 100
 
 /** A person or a source that can be followed. */
 export type Channel =
@@ -20,8 +24,9 @@ export async function channelById({ people, sources }: SiteData, id: string): Pr
 
 /** The position of a viewer towards a channel. */
 export interface Following {
-  readonly followers: number
-  /** Undefined for a visitor who is not signed in, and for the viewer's own channel. */
+  /** Undefined if a shard does not answer. */
+  readonly followers: number | undefined
+  /** Undefined for a visitor who is not signed in, for the viewer's own channel, and if a shard does not answer. */
   readonly followed: boolean | undefined
 }
 
@@ -32,16 +37,16 @@ export async function followingOf(
   viewerId: string | undefined,
 ): Promise<Following> {
   const mayFollow = viewerId !== undefined && viewerId !== channelId
-  const [followers, followed] = await Promise.all([
-    follows.byChannel.count({ channel_id: channelId }, { exact: false }),
-    mayFollow ? follows.exists(followId(viewerId, channelId)) : undefined,
+  const [{ count, complete }, followed] = await Promise.all([
+    follows.byChannel.count({ channel_id: channelId }, { exact: false, ...SKIP }),
+    mayFollow ? isThere(follows, followId(viewerId, channelId)) : undefined,
   ])
-  return { followers, followed }
+  return { followers: complete ? count : undefined, followed }
 }
 
 /** A page of the channels that a person follows. */
 export interface FollowedChannels {
-  /** Latest follow first. A channel that was deleted is left out. */
+  /** Latest follow first. A channel that was deleted, or whose shard does not answer, is left out. */
   readonly items: readonly Channel[]
   readonly cursor: string | undefined
   readonly previous: string | undefined
@@ -54,27 +59,35 @@ export async function channelsFollowedBy(
 ): Promise<FollowedChannels> {
   const page = await data.follows.byPerson.list(
     { person_id: personId },
-    { order: 'desc', limit: CHANNELS_PER_PAGE, ...(cursor !== undefined && { cursor }) },
+    { order: 'desc', limit: CHANNELS_PER_PAGE, ...SKIP, ...(cursor !== undefined && { cursor }) },
   )
   const ids = page.items.map(({ channel_id }) => channel_id)
   if (ids.length === 0) return { items: [], cursor: page.cursor, previous: page.previous }
-  const [people, sources] = await Promise.all([data.people.getMany(ids), data.sources.getMany(ids)])
-  const items = ids.flatMap((_, i): Channel[] => {
-    const [person, source] = [people[i], sources[i]]
+  const [people, sources] = await Promise.all([byId(data.people, ids), byId(data.sources, ids)])
+  const items = ids.flatMap((id): Channel[] => {
+    const [person, source] = [people.get(id), sources.get(id)]
     if (person !== undefined) return [{ type: 'person', person }]
     return source === undefined ? [] : [{ type: 'source', source }]
   })
   return { items, cursor: page.cursor, previous: page.previous }
 }
 
-/** Returns the sources that a person publishes through, latest first. */
+/** Returns the sources that a person publishes through, latest first. A source whose shard does not answer is left out. */
 export async function servicesOf(data: SiteData, personId: string): Promise<readonly Source[]> {
-  const services = await data.services.byPerson.all({ person_id: personId })
-  if (services.length === 0) return []
-  const sources = await data.sources.getMany(services.toReversed().map(({ source_id }) => source_id))
-  return sources.filter((source) => source !== undefined)
+  const newest = { order: 'desc', limit: SERVICES_SHOWN, ...SKIP } as const
+  const { items } = await data.services.byPerson.page({ person_id: personId }, newest)
+  const sources = await byId(
+    data.sources,
+    items.map(({ source_id }) => source_id),
+  )
+  return [...sources.values()]
 }
 
-export function isService({ services }: SiteData, personId: string, sourceId: string): Promise<boolean> {
-  return services.exists(serviceId(personId, sourceId))
+/** Tells whether a person publishes through a source; undefined if a shard does not answer. */
+export function isService(
+  { services }: SiteData,
+  personId: string,
+  sourceId: string,
+): Promise<boolean | undefined> {
+  return isThere(services, serviceId(personId, sourceId))
 }

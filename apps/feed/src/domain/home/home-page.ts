@@ -1,6 +1,6 @@
 import type { Entry } from '../../kinds/entry.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
-import { cardsOf, type Card } from '../entries/cards.ts'
+import { cardsOf, type Card, type CommentBy } from '../entries/cards.ts'
 import { byId } from '../site/lists.ts'
 import { countUnread, isUnread, type HomePart, type HomeRow, type HomeRows } from './home-list.ts'
 
@@ -9,14 +9,15 @@ export interface HomeCard extends Card {
   readonly isUnread: boolean
   /** Followed channels that brought it. Empty for an own message. */
   readonly via: readonly Channel[]
-  /** Name of the person whose comment moved it up; undefined if no comment did. */
-  readonly bumpedBy: string | undefined
+  /** The last comment if it moved the entry up; undefined if none did. */
+  readonly bumpedBy: CommentBy | undefined
 }
 
 /** A source or a person, for people who follow it. */
 export interface Channel {
   readonly id: string
-  readonly name: string
+  /** Undefined for a former member, and if its shard does not answer. */
+  readonly name: string | undefined
   readonly href: string
   readonly isPerson: boolean
 }
@@ -48,7 +49,7 @@ export async function homeCards(
     const [person, source] = [people.get(id), sources.get(id)]
     if (person !== undefined)
       return { id, name: person.full_name, href: `/people/${person.name}`, isPerson: true }
-    return { id, name: source?.title ?? 'A former member', href: `/sources/${id}`, isPerson: false }
+    return { id, name: source?.title, href: `/sources/${id}`, isPerson: false }
   }
   const shown = part.rows.flatMap((row) => {
     const entry = entries.get(row.entry_id)
@@ -66,7 +67,7 @@ export async function homeCards(
         ...card,
         isUnread: isUnread(row, home),
         via: row.via.filter((id) => id !== personId).map(channelOf),
-        bumpedBy: home.order === 'activity' && row.bumped > row.arrived ? lastCommenter(card) : undefined,
+        bumpedBy: home.order === 'activity' && row.bumped > row.arrived ? card.comments.items.at(-1) : undefined,
       }
     }),
     unread: unread.map(({ channel_id, unread: count }) => ({
@@ -77,7 +78,3 @@ export async function homeCards(
   }
 }
 
-function lastCommenter({ comments }: Card): string | undefined {
-  const last = comments.items.at(-1)
-  return last === undefined ? undefined : (last.person?.full_name ?? 'A former member')
-}

@@ -1,18 +1,20 @@
 import { homeId } from '../../kinds/home.ts'
 import { HOME_LIMIT } from '../../kinds/inbox-item.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
+import { readThing, SKIP } from '../site/partial-reads.ts'
 import { joinRows, type HomeRow, type HomeRows } from './home-list.ts'
 
 /**
  * Reads all that a home page needs to order, filter and count: a range of the inbox, and one for each followed channel with so many
  * followers that it is read at each visit. Reads no entries.
+ * Rejects with `Unreadable` if the shard of the person does not answer.
  */
 export async function readHome(data: SiteData, personId: string): Promise<HomeRows> {
-  const newest = { order: 'desc', limit: HOME_LIMIT, verify: false } as const
+  const newest = { order: 'desc', limit: HOME_LIMIT, verify: false, ...SKIP } as const
   const [home, inbox, pulls] = await Promise.all([
-    data.homes.get(homeId(personId)),
+    readThing(data.homes, homeId(personId), 'home page'),
     data.inbox.byPerson.list({ person_id: personId }, newest),
-    data.follows.byPuller.list({ pulled_by: personId }, { limit: HOME_LIMIT, verify: false }),
+    data.follows.byPuller.list({ pulled_by: personId }, { limit: HOME_LIMIT, verify: false, ...SKIP }),
   ])
   const pulled = await readPulled(
     data,
@@ -32,7 +34,7 @@ async function readPulled(data: SiteData, channels: readonly string[]): Promise<
   if (channels.length === 0) return []
   const services = await Promise.all(
     channels.map((person_id) =>
-      data.services.byPerson.list({ person_id }, { limit: HOME_LIMIT, verify: false }),
+      data.services.byPerson.list({ person_id }, { limit: HOME_LIMIT, verify: false, ...SKIP }),
     ),
   )
   /** Followed channels by the channel whose entries they bring. */
@@ -43,7 +45,7 @@ async function readPulled(data: SiteData, channels: readonly string[]): Promise<
   }
   const lists = await Promise.all(
     Array.from(via.keys(), (channel_id) =>
-      data.entries.byChannel.list({ channel_id }, { order: 'desc', limit: HOME_LIMIT, verify: false }),
+      data.entries.byChannel.list({ channel_id }, { order: 'desc', limit: HOME_LIMIT, verify: false, ...SKIP }),
     ),
   )
   return lists

@@ -7,6 +7,7 @@ import type { SiteData } from '../../kinds/site-data.ts'
 import type { Source } from '../../kinds/source.ts'
 import { deleteEntry } from '../entries/entries.ts'
 import type { List } from '../site/lists.ts'
+import { SKIP } from '../site/partial-reads.ts'
 
 /** Entries or sources that an undo deletes concurrently. */
 const CHUNK = 200
@@ -37,7 +38,7 @@ export function createImportRecord({ imports }: SiteData, about: NewImport, now:
 
 /** Returns a person's imports that created something, newest first. */
 export function importsOf({ imports }: SiteData, personId: string, cursor?: string): Promise<List<Import>> {
-  return imports.byPerson.page({ person_id: personId }, { order: 'desc', limit: 10, cursor })
+  return imports.byPerson.page({ person_id: personId }, { order: 'desc', limit: 10, cursor, ...SKIP })
 }
 
 /** Result of undoing an import. */

@@ -1,3 +1,4 @@
+import { SKIP } from './partial-reads.ts'
 import type { CheckedWheres, Entities, EntityId, IndexOf, Item } from 'looseleaf'
 
 export interface List<T> {
@@ -17,15 +18,15 @@ export interface Excerpt<T> {
 /** Conditions for several queries of an index. Each query asks one shard. */
 type Wheres<T, Keys extends readonly unknown[], W> = CheckedWheres<T, Keys, undefined, W, undefined>
 
-/** Returns the existing entities by their ids. Asks nothing without an id. */
+/** Returns the existing entities by their ids, without those on shards that do not answer. Asks nothing without an id. */
 export async function byId<In, Out>(
   kind: Entities<In, Out>,
   ids: readonly (EntityId | undefined)[],
 ): Promise<ReadonlyMap<EntityId, Item<Out>>> {
   const distinct = [...new Set(ids)].filter((id) => id !== undefined)
   if (distinct.length === 0) return new Map()
-  const found = await kind.getMany(distinct)
-  return new Map(found.filter((item) => item !== undefined).map((item) => [item.id, item]))
+  const { items } = await kind.getMany(distinct, SKIP)
+  return new Map(items.filter((item) => item !== undefined).map((item) => [item.id, item]))
 }
 
 /** Returns the newest matches of each condition with their number, by a statement per shard, and one more for the entities. */
@@ -35,7 +36,7 @@ export async function newestOfEach<T, Keys extends readonly unknown[], const W e
   limit: number,
 ): Promise<readonly Excerpt<Item<T>>[]> {
   if (wheres.length === 0) return []
-  const pages = await index.pageMany<W>(wheres, { order: 'desc', limit })
+  const pages = await index.pageMany<W>(wheres, { order: 'desc', limit, ...SKIP })
   return withTotals(index, wheres, pages)
 }
 
@@ -48,11 +49,11 @@ async function withTotals<T, Keys extends readonly unknown[], Included, const W 
   const longer = [...pages.keys()].filter((i) => pages[i]?.cursor !== undefined)
   const counts =
     longer.length > 0
-      ? await index.countMany<W>(
+      ? await index.countMany<W, undefined, 'skip'>(
           longer.map((i) => wheres[i]!),
-          { exact: false },
+          { exact: false, ...SKIP },
         )
       : []
-  const totals = new Map(longer.map((i, at) => [i, counts[at]]))
+  const totals = new Map(longer.map((i, at) => [i, counts[at]?.count]))
   return pages.map(({ items }, i) => ({ items, total: totals.get(i) ?? items.length }))
 }

@@ -1,13 +1,14 @@
 import type { Source } from '../../kinds/source.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { newestOfEach, type Excerpt, type List } from '../site/lists.ts'
+import { SKIP } from '../site/partial-reads.ts'
 
 const SOURCES_PER_PAGE = 40
 const SOURCES_ON_PROFILE = 5
 
 /** Returns all sources, newest first. */
 export function listSources({ sources }: SiteData, cursor?: string): Promise<List<Source>> {
-  return sources.byTime.page({}, { order: 'desc', limit: SOURCES_PER_PAGE, cursor, scatter: true })
+  return sources.byTime.page({}, { order: 'desc', limit: SOURCES_PER_PAGE, cursor, scatter: true, ...SKIP })
 }
 
 /** Returns a person's sources, newest first. */
@@ -16,7 +17,7 @@ export function sourcesOfPerson(
   personId: string,
   cursor?: string,
 ): Promise<List<Source>> {
-  return sources.byPerson.page({ person_id: personId }, { order: 'desc', limit: SOURCES_PER_PAGE, cursor })
+  return sources.byPerson.page({ person_id: personId }, { order: 'desc', limit: SOURCES_PER_PAGE, cursor, ...SKIP })
 }
 
 /** Returns a person's newest sources for the profile, and the number of all. */

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import type { CommentBy, LikedEntry, PublishedEntry } from '../../domain/entries/cards.ts'
 import { isOwnMessage } from '../../domain/entries/entries.ts'
 import type { Excerpt } from '../../domain/site/lists.ts'
+import { absentName } from '../../ui/absent-name.ts'
 import { CommentItem } from '../../ui/comment-item.tsx'
 import { DeleteForm } from '../../ui/delete-form.tsx'
 import { EntryAvatar, EntryHead, EntryTitle, EntryExtras } from '../../ui/entry-card.tsx'
@@ -150,7 +151,7 @@ function AlsoShared({
               <bdi>{entry.title}</bdi>
             </a>{' '}
             <span class="faint">
-              {person?.full_name ?? source?.title ?? 'a former member'},{' '}
+              {person?.full_name ?? source?.title ?? absentName(ctx)},{' '}
               <TimeAgo time={entry.published} now={ctx.now} />
             </span>
           </li>

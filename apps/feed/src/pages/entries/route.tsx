@@ -2,11 +2,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { editEntry, isOwnMessage, removeEntry } from '../../domain/entries/entries.ts'
 import { markRead } from '../../domain/home/commands.ts'
 import { isUnread } from '../../domain/home/home-list.ts'
+import { readThing } from '../../domain/site/partial-reads.ts'
 import { checkForm } from '../../http/check-form.ts'
 import { notFound, Problem } from '../../http/problem.ts'
 import { limits } from '../../http/rate-limits.ts'
 import { cursorOf, idOf, toSignIn } from '../../http/request-values.ts'
-import { signedIn } from '../../http/viewer.ts'
+import { signedIn, unlessDown } from '../../http/viewer.ts'
 import { EMPTY_FORM } from '../../ui/form-parts.tsx'
 import { messageForm } from '../home/form.ts'
 import { EditPage } from './edit-page.tsx'
@@ -16,7 +17,7 @@ import { refusal } from './refusal.ts'
 export async function entryRoutes(app: FastifyInstance): Promise<void> {
   app.get('/entries/:id', async (request, reply) => {
     const place = { after: cursorOf(request), before: cursorOf(request, 'before') }
-    const entry = await request.site.data.entries.get(idOf(request, 'entry'))
+    const entry = await readThing(request.site.data.entries, idOf(request, 'entry'), 'entry')
     if (entry === undefined) throw notFound('entry')
     await openEntry(request, entry.id)
     const view = await entryView(request, entry, EMPTY_FORM, place)
@@ -27,7 +28,7 @@ export async function entryRoutes(app: FastifyInstance): Promise<void> {
     const { data } = request.site
     const id = idOf(request, 'entry')
     if (request.viewer === undefined) return toSignIn(reply, `/entries/${id}/edit`)
-    const entry = await data.entries.get(id)
+    const entry = await readThing(data.entries, id, 'entry')
     if (entry === undefined || !isOwnMessage(entry, request.viewer.id))
       throw await refusal(data, id, cannotEdit())
     const values = { title: entry.title, link: entry.link ?? '' }
@@ -62,7 +63,7 @@ async function openEntry(request: FastifyRequest, entryId: string): Promise<void
   const { viewer, home } = request
   const row = home?.rows.find(({ entry_id }) => entry_id === entryId)
   if (viewer === undefined || home === undefined || row === undefined || !isUnread(row, home)) return
-  await markRead(request.site.data, viewer.id, row)
+  await unlessDown(markRead(request.site.data, viewer.id, row))
   const rows = home.rows.map((other) => (other === row ? { ...row, read: true } : other))
   request.home = { ...home, rows }
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { generateAtomFeed } from 'feedsmith'
 import { cardsOf, type Card } from '../../domain/entries/cards.ts'
 import { entriesOfPerson, newestEntries } from '../../domain/entries/entries.ts'
+import { missingShards, Unreadable } from '../../domain/site/partial-reads.ts'
 import { withXmlCharacters } from '../../text/xml-characters.ts'
 import { personOf } from '../people/person-of.ts'
 
@@ -31,6 +32,8 @@ interface Feed {
 }
 
 function sendFeed(request: FastifyRequest, reply: FastifyReply, feed: Feed): FastifyReply {
+  // Readers would take what is missing for removed, and would not see the sentence of a page.
+  if (missingShards(request.trace).length > 0) throw new Unreadable('feed')
   const { title, page, cards } = feed
   const root = request.siteOrigin
   const xml = generateAtomFeed({

@@ -38,9 +38,9 @@ export function HomePage(props: HomePageProps): JSX.Element {
       {paging.paged ? null : <Composer ctx={ctx} form={EMPTY_FORM} />}
       <HomeTools ctx={ctx} order={order} media={media} seenUpTo={seenUpTo} />
       {justHidden === undefined ? null : <HiddenNotice ctx={ctx} entry={justHidden} />}
-      <UnreadList unread={unread} />
+      <UnreadList ctx={ctx} unread={unread} />
       {cards.length === 0 && !paging.paged ? (
-        <NoEntries media={media} />
+        <NoEntries ctx={ctx} media={media} />
       ) : (
         <ol class="entries">
           {cards.map((card) => (
@@ -48,7 +48,7 @@ export function HomePage(props: HomePageProps): JSX.Element {
               <EntryCard
                 ctx={ctx}
                 card={card}
-                reason={<HomeReason card={card} />}
+                reason={<HomeReason ctx={ctx} card={card} />}
                 acts={<HideForm ctx={ctx} entry={card.entry} />}
               />
             </li>
@@ -56,14 +56,14 @@ export function HomePage(props: HomePageProps): JSX.Element {
         </ol>
       )}
       <OlderLink path={path} paging={paging} end="" />
-      {paging.cursor === undefined && cards.length > 0 ? <EndOfHome isFull={isFull} /> : null}
+      {paging.cursor === undefined && cards.length > 0 && ctx.missingShards.length === 0 ? <EndOfHome isFull={isFull} /> : null}
     </Layout>
   )
 }
 
-function NoEntries({ media }: Pick<HomePageProps, 'media'>): JSX.Element {
+function NoEntries({ ctx, media }: Pick<HomePageProps, 'ctx' | 'media'>): JSX.Element {
   return (
-    <EmptyState title={media === undefined ? 'Nothing here yet' : 'Nothing of this kind'}>
+    <EmptyState ctx={ctx} title={media === undefined ? 'Nothing here yet' : 'Nothing of this kind'}>
       <p>
         {media === undefined ? (
           <>

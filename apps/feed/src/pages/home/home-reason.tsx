@@ -1,5 +1,7 @@
 import type { JSX } from 'preact'
+import { absentName } from '../../ui/absent-name.ts'
 import { CARD_TAB_INDEX } from '../../ui/entry-card.tsx'
+import type { PageContext } from '../../ui/page-context.ts'
 import type { HomeCard } from '../../domain/home/home-page.ts'
 
 /** Most names of a reason. */
@@ -7,8 +9,10 @@ const NAMES = 3
 
 /** Says why an entry is on a home page. An own message without comments needs no reason. */
 export function HomeReason({
+  ctx,
   card: { via, bumpedBy },
 }: {
+  readonly ctx: PageContext
   readonly card: Pick<HomeCard, 'via' | 'bumpedBy'>
 }): JSX.Element | null {
   if (via.length === 0 && bumpedBy === undefined) return null
@@ -21,7 +25,7 @@ export function HomeReason({
         <>
           {i === 0 ? '' : i === shown.length - 1 && others === 0 ? ' and ' : ', '}
           <a key={id} href={href} tabIndex={CARD_TAB_INDEX}>
-            <bdi>{name}</bdi>
+            <bdi>{name ?? absentName(ctx)}</bdi>
           </a>
         </>
       ))}
@@ -29,7 +33,7 @@ export function HomeReason({
       {bumpedBy === undefined ? null : (
         <>
           {via.length === 0 ? '' : ' · '}
-          <bdi>{bumpedBy}</bdi> commented
+          <bdi>{bumpedBy.person?.full_name ?? absentName(ctx)}</bdi> commented
         </>
       )}
     </p>

@@ -56,7 +56,8 @@ export function HomeTools({
           </a>
         ))}
       </nav>
-      {ctx.unread === undefined || ctx.unread === 0 ? null : (
+      {/* The form would also mark entries that the page lacks. */}
+      {ctx.unread === undefined || ctx.unread === 0 || ctx.missingShards.length > 0 ? null : (
         <form method="post" action="/home/read">
           <Token ctx={ctx} back="/" />
           <input type="hidden" name="until" value={seenUpTo.getTime()} />

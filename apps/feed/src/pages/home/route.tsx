@@ -6,6 +6,7 @@ import { markAllRead, setHidden, setOrder } from '../../domain/home/commands.ts'
 import { cutHome, seenUpTo } from '../../domain/home/home-list.ts'
 import { homeCards } from '../../domain/home/home-page.ts'
 import { readHome } from '../../domain/home/queries.ts'
+import { missingShards, Unreadable } from '../../domain/site/partial-reads.ts'
 import { backPath } from '../../http/back-path.ts'
 import { checkForm } from '../../http/check-form.ts'
 import { notFound } from '../../http/problem.ts'
@@ -83,6 +84,7 @@ async function hide(request: FastifyRequest, hidden: boolean): Promise<string> {
   const { id } = signedIn(request)
   const entryId = idOf(request, 'entry')
   const row = (await readHome(data, id)).rows.find(({ entry_id }) => entry_id === entryId)
+  if (row === undefined && missingShards(request.trace).length > 0) throw new Unreadable('entry')
   if (row === undefined) throw notFound('entry on your home page')
   await setHidden(data, id, row, hidden)
   return entryId

@@ -1,8 +1,13 @@
 import type { JSX } from 'preact'
+import { absentName } from '../../ui/absent-name.ts'
+import type { PageContext } from '../../ui/page-context.ts'
 import type { HomeCards } from '../../domain/home/home-page.ts'
 
 /** The channels with unread entries, and how many each has. */
-export function UnreadList({ unread }: Pick<HomeCards, 'unread'>): JSX.Element | null {
+export function UnreadList({
+  ctx,
+  unread,
+}: Pick<HomeCards, 'unread'> & { readonly ctx: PageContext }): JSX.Element | null {
   if (unread.length === 0) return null
   return (
     <nav class="unread-list" aria-labelledby="unread">
@@ -11,7 +16,7 @@ export function UnreadList({ unread }: Pick<HomeCards, 'unread'>): JSX.Element |
         {unread.map(({ channel, unread: count }) => (
           <li key={channel.id}>
             <a href={channel.href}>
-              <bdi>{channel.name}</bdi>
+              <bdi>{channel.name ?? absentName(ctx)}</bdi>
             </a>{' '}
             <span class="count">{count}</span>
           </li>

@@ -56,7 +56,7 @@ export function PersonPage(props: PersonPageProps): JSX.Element {
       </header>
       <PersonViews person={person} view={view} />
       {cards.length === 0 ? (
-        <EmptyState title={view === 'entries' ? 'Nothing shared yet' : 'Nothing liked yet'}>
+        <EmptyState ctx={ctx} title={view === 'entries' ? 'Nothing shared yet' : 'Nothing liked yet'}>
           <p>
             {person.id === ctx.viewer?.id
               ? view === 'entries'

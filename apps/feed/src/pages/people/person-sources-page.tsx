@@ -29,7 +29,7 @@ export function PersonSourcesPage({ ctx, person, sources, paging }: PersonSource
       </header>
       <PersonViews person={person} view="sources" />
       {sources.length === 0 ? (
-        <EmptyState title="No sources yet">
+        <EmptyState ctx={ctx} title="No sources yet">
           <p>The feeds that {person.full_name} imports will appear here.</p>
         </EmptyState>
       ) : (

@@ -3,6 +3,7 @@ import { cardsOf } from '../../domain/entries/cards.ts'
 import { entriesOfSource } from '../../domain/entries/entries.ts'
 import { followingOf, isService } from '../../domain/following/queries.ts'
 import { byId } from '../../domain/site/lists.ts'
+import { readThing, SKIP } from '../../domain/site/partial-reads.ts'
 import { addSources } from '../../domain/sources/add-sources.ts'
 import { askForFetch } from '../../domain/sources/ask-for-fetch.ts'
 import { listSources } from '../../domain/sources/sources.ts'
@@ -31,14 +32,14 @@ export async function sourceRoutes(app: FastifyInstance): Promise<void> {
   app.get('/sources/:id', async (request, reply) => {
     const { viewer, site } = request
     const { data } = site
-    const source = await data.sources.get(idOf(request, 'source'))
+    const source = await readThing(data.sources, idOf(request, 'source'), 'source')
     if (source === undefined) throw notFound('source')
     const { id, person_id, same_as } = source
-    const [list, total, owner, sameAs, following, service] = await Promise.all([
+    const [list, total, owners, others, following, service] = await Promise.all([
       entriesOfSource(data, id, cursorOf(request)),
-      data.entries.bySource.count({ source_id: id }, { exact: false }),
-      person_id === undefined ? undefined : data.people.get(person_id),
-      same_as === undefined ? undefined : data.sources.get(same_as),
+      data.entries.bySource.count({ source_id: id }, { exact: false, ...SKIP }),
+      byId(data.people, [person_id]),
+      byId(data.sources, [same_as]),
       followingOf(data, id, viewer?.id),
       viewer && isService(data, viewer.id, id),
     ])
@@ -48,11 +49,11 @@ export async function sourceRoutes(app: FastifyInstance): Promise<void> {
       <SourcePage
         ctx={ctx}
         source={source}
-        sameAs={sameAs}
-        owner={owner}
+        sameAs={others.get(same_as ?? '')}
+        owner={owners.get(person_id ?? '')}
         following={following}
         service={service}
-        total={total}
+        total={total.complete ? total.count : undefined}
         cards={cards}
         paging={paging}
       />

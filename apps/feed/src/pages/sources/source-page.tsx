@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { counted } from '../../text/counted.ts'
 import { hostOf } from '../../text/web-link.ts'
 import type { Card } from '../../domain/entries/cards.ts'
 import type { Following } from '../../domain/following/queries.ts'
@@ -23,7 +24,8 @@ export interface SourcePageProps {
   readonly following: Following
   /** True if the viewer publishes through the source; undefined for a visitor who is not signed in. */
   readonly service: boolean | undefined
-  readonly total: number
+  /** Number of its entries; undefined if a shard does not answer. */
+  readonly total: number | undefined
   readonly cards: readonly Card[]
   readonly paging: Paging
 }
@@ -38,7 +40,7 @@ export function SourcePage(props: SourcePageProps): JSX.Element {
           <h1 dir="auto">{source.title}</h1>
           {source.about === '' ? null : <p dir="auto">{source.about}</p>}
           <p class="faint">
-            {total} {total === 1 ? 'entry' : 'entries'}
+            {total === undefined ? 'Entries' : counted(total, 'entry')}
             {owner === undefined ? null : (
               <>
                 , brought in by <a href={`/people/${owner.name}`}>{owner.full_name}</a>
@@ -52,7 +54,7 @@ export function SourcePage(props: SourcePageProps): JSX.Element {
       </header>
       <SourceHealth ctx={ctx} source={source} sameAs={sameAs} />
       {cards.length === 0 ? (
-        <EmptyState title="No entries from here yet">
+        <EmptyState ctx={ctx} title="No entries from here yet">
           <p>The entries of this source appear here once it has any.</p>
         </EmptyState>
       ) : (
