@@ -29,6 +29,7 @@ import type { KeysOf } from './checked-index.ts'
 import type { PlacedBy } from './checked-near.ts'
 import type { CheckedPatch, Edited } from './checked-patch.ts'
 import type { CheckedWhere, CheckedWheres } from './checked-where.ts'
+import type { Condition, ConditionOptions, IntersectOptions } from './intersect.ts'
 import type { Reference } from './reference.ts'
 import type { SchemaInput, SchemaOutput, Schema } from './schema.ts'
 import type { Item } from './shape.ts'
@@ -121,6 +122,13 @@ export interface Entities<In, Out> {
   deleteMany(of: readonly Reference[], options: FateOptions): Promise<Fate<boolean>[]>
   deleteMany(of: readonly Reference[], options?: ValueOptions): Promise<boolean[]>
   /**
+   * Returns a page of the items that match one to eight conditions, such as two tags, or a person and a tag: on several indexes of the kind,
+   * or on one index several times. After the properties with given values all indexes need the same properties, which order the page; a
+   * range on the first of them applies to all conditions. Rejects with `BAD_QUERY` for other conditions. Reads the parts of the indexes
+   * that may have items in common. Options and cursors are those of `page`.
+   */
+  intersect(conditions: readonly Condition<Out>[], options?: IntersectOptions): Promise<Page<Out>>
+  /**
    * Iterates over the changes of entities of this kind, like `store.changes`, until the loop is left or the signal fires. Includes every deletion of the store, because a tombstone
    * has no kind. Ends with `SCHEMA_MISMATCH` at an entity that cannot become an item; the cursor of the change before it is still valid.
    */
@@ -191,6 +199,11 @@ export interface IndexOf<T, Keys extends readonly unknown[], Included = never, S
   readonly definition: DefinitionOf<Keys>
   /** Tells whether this process may query the index, by its copy of the catalog. */
   isReady(): boolean
+  /** Makes a condition for `intersect` of the collection. Asks nothing. */
+  condition<const W extends object, Scatter extends boolean | undefined = undefined>(
+    where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
+    options?: Scattered<ConditionOptions, Scatter>,
+  ): Condition<T>
   /**
    * Returns a page of matching items in the order of the index, with cursors to the next page and to the page before. `limit`: 1 to
    * 1,000, default 50. If `cost.complete` is false, the page may lack an item; continue with its cursor.

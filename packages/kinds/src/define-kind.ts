@@ -144,6 +144,7 @@ const RESERVED: Readonly<Record<keyof UntypedEntities | 'store', true>> = {
   deleteMany: true,
   newId: true,
   deriveId: true,
+  intersect: true,
   changes: true,
   itemOf: true,
   writes: true,

@@ -34,6 +34,7 @@ import type { ItemChange, ItemChangesOptions, NewOptions } from './collection.ts
 import { toError } from './fate.ts'
 import type { OnWarning } from './fill-warning.ts'
 import { createExpiry } from './expiry.ts'
+import { createIntersect } from './intersect.ts'
 import type { KindNear } from './near.ts'
 import { parsePatch } from './patch.ts'
 import { createIds, type UntypedIds } from './place-ids.ts'
@@ -78,6 +79,7 @@ export interface UntypedEntities extends UntypedIds {
   putMany(values: readonly object[], options?: BulkOptions): Promise<FatesOr<AnyItem>>
   updateMany(of: readonly unknown[], change: unknown, options?: BulkOptions): Promise<FatesOr<AnyItem>>
   deleteMany(of: readonly unknown[], options?: BulkOptions): Promise<FatesOr<boolean>>
+  intersect: ReturnType<typeof createIntersect>
   changes(options?: ItemChangesOptions): AsyncIterable<ItemChange<object>>
   itemOf(entity: Entity): AnyItem | undefined
   readonly writes: UntypedBatchWrites
@@ -310,6 +312,7 @@ export function createEntities(
       )
     },
     deleteMany: (of, options) => eachOf('deleteMany', of, options, remove, () => true),
+    intersect: createIntersect(store, shape, indexes),
     changes(options = {}) {
       checkOptions('changes', options, CHANGES)
       return changesOf(store.changes({ ...options, kinds: shape.names }), shape, isVisible, onWarning)

@@ -14,7 +14,8 @@ import type { DataStore } from '@looseleaf/store'
 import { optionsOf, type QueryManyOptions } from '@looseleaf/store/internal'
 import type { IndexOf, Page, PageWithCount } from './collection.ts'
 import type { UntypedEntities } from './entities.ts'
-import { createItemReader } from './matching-items.ts'
+import { conditionOn } from './intersect.ts'
+import { createItemReader, type ItemReader } from './matching-items.ts'
 import { parsePatch } from './patch.ts'
 import type { Item, Shape } from './shape.ts'
 import { changeWhere, type ChangedWhere, type ChangeWhereOptions } from './where-changes.ts'
@@ -42,7 +43,8 @@ export function createIndexReads(
   writes: UntypedEntities,
   hidden: string | undefined,
 ): IndexOf<object, readonly never[]> {
-  const readerFor = createItemReader(shape, definition, store.context.onWarning)
+  const readItems = createItemReader(shape, store.context.onWarning)
+  const readerFor = (where: unknown): ItemReader => readItems([{ index: definition, where }])
 
   async function readPage(where: unknown, options: QueryOptions): Promise<Page<object>> {
     const itemsOf = readerFor(where)
@@ -100,6 +102,7 @@ export function createIndexReads(
   return {
     definition,
     isReady: () => store.isReady(definition),
+    condition: (where, options) => conditionOn(definition, where, options),
     async page(where, options = {}) {
       checkOptions('page', options, optionsOf.query)
       return readPage(where, options)

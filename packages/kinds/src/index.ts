@@ -32,6 +32,7 @@ export {
 } from './count-near.ts'
 export { indexesOf } from './indexes-of.ts'
 export type { Failure } from './fate.ts'
+export type { Condition, ConditionOptions, IntersectOptions } from './intersect.ts'
 export type { Reference } from './reference.ts'
 export { typed, type Schema } from './schema.ts'
 export type { Item, Upgrade } from './shape.ts'

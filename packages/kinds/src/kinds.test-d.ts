@@ -156,6 +156,22 @@ export async function variants(): Promise<Happening | undefined> {
   return Happenings.in(store).byProduct.first({ product: 'p' })
 }
 
+/** An intersection takes conditions of the kind's own indexes, and each is checked like a query. */
+export async function intersections(): Promise<Item<Issue>[]> {
+  const label = issues.byLabel.condition({ labels: 'a' })
+  const { items } = await issues.intersect([label, issues.byLabel.condition({ labels: 'b' })], { limit: 3 })
+  await issues.intersect([issues.byAssignee.condition({}, { scatter: true })])
+  // @ts-expect-error not a property of the index
+  issues.byLabel.condition({ label: 'a' })
+  // @ts-expect-error needs scatter
+  issues.byAssignee.condition({})
+  // @ts-expect-error each condition has its own scatter
+  await issues.intersect([label], { scatter: true })
+  // @ts-expect-error a condition of another kind
+  await Counts.in(store).intersect([label])
+  return [...items]
+}
+
 /** Calls of the store take the definition of a kind's index. */
 export async function storeQueries(): Promise<[Date | null | undefined, 'open' | 'closed' | undefined]> {
   await store.query(issues.byAssignee.definition, { assignee: null, due: { lt: new Date() } })

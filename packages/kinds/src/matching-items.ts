@@ -7,39 +7,45 @@ import { copied } from './same-value.ts'
 import { readItem, type Item, type Shape } from './shape.ts'
 
 /** Depth of a `where`: its conditions, and their lists. The store refuses a deeper one. */
-const WHERE_DEPTH = 3
+export const WHERE_DEPTH = 3
 
 export type ItemReader = (entities: readonly Entity[]) => Item<object>[]
 
+/** The `where` of a query, or of one condition of an intersection. */
+interface IndexWhere {
+  readonly index: IndexDefinition
+  readonly where: unknown
+}
+
 /**
- * Returns a function that takes the `where` of a query of an index, before the query begins, and returns the reader of its items. The store
- * matches stored bags. An upgrade, a default or `checkReads` may give an item another value, so items that `where` does not match are left
- * out. An item that is as it is stored is not checked again.
+ * Returns a function that takes the conditions of a query, before the query begins, and returns the reader of its items. The store
+ * matches stored bags. An upgrade, a default or `checkReads` may give an item another value, so items that a condition does not match are
+ * left out. An item that is as it is stored is not checked again.
  */
 export function createItemReader(
   shape: Shape,
-  definition: IndexDefinition,
   onWarning: OnWarning,
-): (where: unknown) => ItemReader {
-  return (givenWhere) => {
-    // The caller may change the object for its next query while this one runs.
-    const where = copied(givenWhere, WHERE_DEPTH)
-    return (entities) => itemsOf(entities, where)
+): (conditions: readonly IndexWhere[]) => ItemReader {
+  return (given) => {
+    // The caller may change the objects for its next query while this one runs.
+    const conditions = given.map(({ index, where }) => ({ index, where: copied(where, WHERE_DEPTH) }))
+    return (entities) => itemsOf(entities, conditions)
   }
 
-  function itemsOf(entities: readonly Entity[], where: unknown): Item<object>[] {
+  function itemsOf(entities: readonly Entity[], conditions: readonly IndexWhere[]): Item<object>[] {
     const items: Item<object>[] = []
     let derivedItems = 0
     const onDerived = (): void => {
       derivedItems++
     }
-    let matches: ((bag: Bag) => boolean) | undefined
+    let matchers: readonly ((bag: Bag) => boolean)[] | undefined
     for (const entity of entities) {
       const derivedBefore = derivedItems
       const item = readItem(shape, entity, onWarning, onDerived)
       if (derivedItems > derivedBefore) {
-        matches ??= createMatcher(definition, where)
-        if (!matches({ ...item, [KIND_PROPERTY]: shape.name })) continue
+        matchers ??= conditions.map(({ index, where }) => createMatcher(index, where))
+        const bag = { ...item, [KIND_PROPERTY]: shape.name }
+        if (!matchers.every((matches) => matches(bag))) continue
       }
       items.push(item)
     }
