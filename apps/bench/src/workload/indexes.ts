@@ -50,6 +50,7 @@ export const byTime = defineIndex('entries_by_time', { properties: { published: 
 export const byDue = defineIndex('jobs_by_due', {
   properties: { stripe: 'string', due: 'time' },
   shardOn: 'stripe',
+  near: true,
 })
 const byHandle = defineIndex('entries_by_handle', {
   properties: { handle: 'string' },

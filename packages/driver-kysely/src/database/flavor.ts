@@ -93,6 +93,11 @@ export interface Flavor {
   deleteSource(table: RawBuilder<unknown>, key: 'PRIMARY' | 'id'): RawBuilder<unknown>
   /** Creates the batched compare-and-swap of an entity table. */
   batchedSwap(table: SwapTable): BatchedSwap
+  /**
+   * Deletes rows whose stamp is below a version, if their entities have that version and a body. Locks the rows in the order of the parameters.
+   * Parameters of each row: key, entity id, the version, and the CRC-32 of the body, `NO_BODY` for a tombstone.
+   */
+  removeOfWinners(tables: LosingTables, count: number): RawBuilder<unknown>
   /** True if a part of a UNION may have an `ORDER BY` and a `LIMIT`, in parentheses. */
   readonly orderedParts: boolean
   /** Largest number of parts of one UNION ALL. */
@@ -117,6 +122,17 @@ export interface SwapTable {
   /** Condition that is true while the shard has the writer's epoch. `statements` gets its parameters. */
   readonly fence: RawBuilder<boolean>
 }
+
+/** An index table or a table of claims, and the table of its entities. */
+export interface LosingTables {
+  readonly table: string
+  /** Columns of the key, with the entity id as the last one. */
+  readonly key: readonly string[]
+  readonly entityTable: string
+}
+
+/** Stands for the checksum of a tombstone. */
+export const NO_BODY = -1
 
 export interface BatchedSwap {
   /** Returns the statements of a compare-and-swap of at least two rows, which are sorted by id. Several belong into one transaction. */

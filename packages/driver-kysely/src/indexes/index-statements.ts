@@ -27,10 +27,7 @@ export interface IndexStatements {
    * fenced.
    */
   remove(count: number, isFenced: boolean): RawBuilder<unknown>
-  /**
-   * Deletes rows whose stamp is below a version, if their entities have that version and a body. Parameters: key, entity id and that version
-   * of each row; then the entity id and the version again, and the CRC-32 of the body, `NO_BODY` for a tombstone.
-   */
+  /** See `removeOfWinners` of a flavor. */
   removeOfWinners(count: number): RawBuilder<unknown>
   /** Parameters: the stamp, the entity id. */
   repairStamps(): RawBuilder<unknown>
@@ -41,9 +38,6 @@ export interface IndexStatements {
   scanVersions(scan: IndexScan): ParameterizedSql
   count(range: KeyRange): ParameterizedSql
 }
-
-/** Stands for the checksum of a tombstone. */
-export const NO_BODY = -1
 
 export function indexStatements(spec: IndexTableSpec, flavor: Flavor, entityTable: string): IndexStatements {
   const table = sql.table(spec.table)
@@ -91,13 +85,7 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor, entityTabl
     },
 
     // The version alone does not name a write: two processes may choose the same one, and one of the two loses.
-    removeOfWinners: (count) => {
-      const checksum = sql`COALESCE(${flavor.checksumOf(sql.ref('body'))}, ${sql.lit(NO_BODY)})`
-      const isWritten = sql`EXISTS (SELECT 1 FROM ${sql.table(entityTable)} WHERE id = ${parameter} AND version = ${parameter} AND ${checksum} = ${parameter})`
-      return sql`
-        DELETE ${flavor.deleteSource(table, 'PRIMARY')}
-        WHERE ${or(Array.from({ length: count }, () => sql`(${rowBelow} AND ${isWritten})`))}`
-    },
+    removeOfWinners: (count) => flavor.removeOfWinners({ table: spec.table, key, entityTable }, count),
 
     repairStamps: () => sql`
       UPDATE ${table} SET version = ${parameter} WHERE entity_id = ${parameter} AND version > ${sql.lit(MAX_VERSION)}`,

@@ -6,11 +6,11 @@ import {
   type IndexTableSpec,
   type Key,
 } from '@looseleaf/core/internal'
-import type { Flavor } from '../database/flavor.ts'
+import { NO_BODY, type Flavor } from '../database/flavor.ts'
 import type { BoundStatement, Session } from '../database/session.ts'
 import { MAX_WRITE_ROWS } from '../database/sql-parts.ts'
 import { indexCalls, indexFaults } from './index-calls.ts'
-import { indexStatements, NO_BODY } from './index-statements.ts'
+import { indexStatements } from './index-statements.ts'
 import { sortedByKey } from './key-order.ts'
 
 /** A row to delete if a write of its entity was done. */
@@ -26,7 +26,7 @@ export interface IndexWrites {
   removals(rows: readonly LostRow[]): readonly BoundStatement[]
 }
 
-/** Each row has a sub-select of its own, so statements of many rows take servers long to plan. */
+/** Rows of a statement. A table of as many rows is joined, which needs no plan that grows with them, but each number is a statement of its own. */
 const MAX_REMOVALS = 100
 
 export function indexWrites(
@@ -61,8 +61,6 @@ export function indexWrites(
     const query = shape(`remove of winners ${rows.length}`, () => statements.removeOfWinners(rows.length))
     const parameters = rows.flatMap<unknown>(({ key, entityId, version, body }) => [
       ...key,
-      entityId,
-      version,
       entityId,
       version,
       body === null ? NO_BODY : crc32(body),

@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import { mysqlFault } from '../errors/errors.ts'
 import { ownSession } from '../settings/session-token.ts'
 import { batchedSwap } from './batched-swap.ts'
+import { removeOfWinners } from './remove-of-winners.ts'
 
 /** The server's time in UTC, in any time zone of the session or the host. */
 const now = sql`UTC_TIMESTAMP(6)`
@@ -82,6 +83,7 @@ export const mysqlFlavor: Flavor = {
   joinSource: byKey,
   deleteSource: (table, key) => sql`${table} FROM ${byKey(table, key)}`,
   batchedSwap,
+  removeOfWinners,
   orderedParts: true,
   unionParts: 128,
   // Each part takes 12 to 23 kB of a server's memory per connection.

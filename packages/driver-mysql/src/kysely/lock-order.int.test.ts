@@ -81,7 +81,8 @@ async function planOf(statement: string, table: string): Promise<{ way: unknown;
   const [server] = await observer.query<RowDataPacket[]>('SELECT VERSION() AS version')
   const format = String(server[0]?.['version']).includes('MariaDB') ? '' : 'FORMAT=TRADITIONAL '
   const [plan] = await observer.query<RowDataPacket[]>(`EXPLAIN ${format}${statement}`)
-  const row = plan.find((each) => each['table'] === table || each['table'] === 'e')
+  const alias = table === 'entities' ? 'e' : 'x'
+  const row = plan.find((each) => each['table'] === table || each['table'] === alias)
   return { way: row?.['type'], key: row?.['key'] }
 }
 
