@@ -2,7 +2,14 @@
  * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
  */
 export { clientFailure, type ClientFailure } from './database/client-failure.ts'
-export { NO_BODY, type BatchedSwap, type Fault, type LosingTables, type SwapTable, type TableFault } from './database/flavor.ts'
+export {
+  NO_BODY,
+  type BatchedSwap,
+  type Fault,
+  type LosingTables,
+  type SwapTable,
+  type TableFault,
+} from './database/flavor.ts'
 export type { HeldConnection, OpenSnapshot } from './database/held-session.ts'
 export type { PacketAnswer, PacketConnection } from './database/packet-connection.ts'
 export { notStreamed } from './database/not-streamed.ts'

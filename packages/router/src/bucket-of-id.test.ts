@@ -61,6 +61,18 @@ describe('bucketOfKey', () => {
     expect(bucketOfKey(Buffer.from(key))).toBe(bucket)
   })
 
+  test('the bucket of a key is that of its bytes, although keys come again and buffers change', () => {
+    const expected = (key: Uint8Array): number =>
+      createHash('sha256').update(key).digest().readUInt16BE(0) >> 4
+    const reused = Buffer.alloc(70)
+    for (let round = 0; round < 2; round++)
+      for (let i = 0; i < 5_000; i++) {
+        reused.writeUInt32BE((i * 2_654_435_761) % 2 ** 32)
+        const key = reused.subarray(0, i % 71)
+        expect(bucketOfKey(key)).toBe(expected(key))
+      }
+  })
+
   test('similar keys spread evenly', () => {
     const buckets = Array.from({ length: 81_920 }, (_, i) => bucketOfKey(Buffer.from(`user:${i}`)))
     expect(Math.abs(unevenness(countsOf(buckets, BUCKETS)))).toBeLessThan(4)

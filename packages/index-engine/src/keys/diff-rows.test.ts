@@ -40,6 +40,7 @@ describe('diffRows', () => {
     expect(diffRows(byTag, keysOf(bad), { tags: ['a'], rank: 1 }).misfits).toEqual([])
     expect(diffRows(byTag, [], bad).misfits).toHaveLength(1)
     expect(diffRows(byTag, keysOf(bad), undefined)).toEqual({
+      keys: [],
       gained: [],
       lost: [],
       isIndexed: false,

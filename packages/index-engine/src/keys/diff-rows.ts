@@ -4,6 +4,8 @@ import { deriveEntryRows, type DerivedRows, type Misfit } from './derive-rows.ts
 import { isSameKey, keyIdentity } from './key-identity.ts'
 
 export interface RowDiff {
+  /** All keys of the entity after the write. */
+  readonly keys: readonly Key[]
   /** Keys to upsert before the commit. In a covering index: all keys of the entity. */
   readonly gained: readonly Key[]
   /** Keys to delete after the commit, where their stamp is lower than the new version. */
@@ -27,6 +29,7 @@ export function diffRows(
 ): RowDiff {
   const { keys, misfits } = after === undefined ? NOTHING : deriveEntryRows(definition, after)
   return {
+    keys,
     gained: definition.include === undefined ? without(keys, oldKeys) : keys,
     lost: without(oldKeys, keys),
     isIndexed: keys.length > 0,

@@ -190,7 +190,7 @@ export function createEntityWriter(
       const version = context.clock.next(found.version)
       const split: SplitChange = staysFar
         ? withoutLocal(change)
-        : splitAttempt(catalog, policy, shard, { id, version }, change, bag)
+        : splitAttempt(catalog, policy, shard, { id, version }, change)
       const { rows, local, localClaims } = split
       // The commit carries this shard's epoch, so its catalog decides. The catalogs of other shards may be one change behind.
       const defers = catalog.shards[shard]?.onIndexFailure === 'defer'

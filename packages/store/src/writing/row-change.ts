@@ -27,6 +27,8 @@ export interface RowChange {
    * 3. A failover brings the state in between back, and its rows would be missing.
    */
   readonly mayReturn: readonly PlacedKey[]
+  /** All keys of the entity after the write, by index in the order of the catalog. */
+  readonly keysAfter: readonly (readonly Key[])[]
 }
 
 /** Returns the keys of a bag for each index, in the order of the catalog; undefined if there is no bag. */
@@ -48,9 +50,11 @@ export function diffAll(
   const deletedNow: PlacedKey[] = []
   const deletedLater: PlacedKey[] = []
   const mayReturn: PlacedKey[] = []
+  const keysAfter: (readonly Key[])[] = []
   for (const [i, entry] of catalog.indexes.entries()) {
     const diff = diffRows(entry, oldKeys?.[i] ?? NONE, after ?? undefined)
     refuseMisfits(entry, id, diff.misfits)
+    keysAfter.push(diff.keys)
     const included =
       after === null || diff.gained.length === 0 ? undefined : includedBytes(entry, after, codec)
     for (const key of diff.gained) (entry.unique ? claimed : gained).push({ entry, key, included })
@@ -62,7 +66,7 @@ export function diffAll(
     const held = entry.include && includedBytes(entry, codec.decode(before), codec)
     for (const key of diff.lost) mayReturn.push({ entry, key, included: held })
   }
-  return { claimed, gained, deletedNow, deletedLater, mayReturn }
+  return { claimed, gained, deletedNow, deletedLater, mayReturn, keysAfter }
 }
 
 /** A change of index rows, split by the way in which they are written. */

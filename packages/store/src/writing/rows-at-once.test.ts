@@ -55,6 +55,7 @@ function split(
     deletedNow: lost.filter(({ isIndexed }) => !isIndexed).map(({ row }) => row),
     deletedLater: lost.filter(({ isIndexed }) => isIndexed).map(({ row }) => row),
     mayReturn: [],
+    keysAfter: [],
   }
   const keysAfter = () => entries.map((each, i) => [each, after[i]!.map(keyOf)] as const)
   return splitLostRows({ id, shard: 0, steps, placement, rows, keysAfter })
@@ -108,7 +109,14 @@ test('a lost row goes at once exactly if it is local, its index is exact, and th
 test('a row of a building index that a failover may bring back does not go at once', () => {
   const building: CatalogEntry = { ...entry('by_i'), state: 'building' }
   const row = { entry: building, key: keyOf(0) }
-  const rows: RowChange = { claimed: [], gained: [], deletedNow: [row], deletedLater: [], mayReturn: [row] }
+  const rows: RowChange = {
+    claimed: [],
+    gained: [],
+    deletedNow: [row],
+    deletedLater: [],
+    mayReturn: [row],
+    keysAfter: [],
+  }
   const steps = new Map([[building.table, 'on' as const]])
   const write = { id, shard: 0, steps, placement, rows, keysAfter: () => [] }
   expect(splitLostRows(write)).toEqual({ atOnce: [], deletedNow: [row], deletedLater: [] })

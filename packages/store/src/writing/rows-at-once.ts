@@ -1,11 +1,5 @@
-import type { Bag } from '@looseleaf/core'
 import type { CatalogEntry, ExactStep, Key } from '@looseleaf/core/internal'
-import {
-  deriveEntryRows,
-  exactStepsOf,
-  type PlacedCatalog,
-  type Placement,
-} from '@looseleaf/index-engine/internal'
+import { exactStepsOf, type PlacedCatalog, type Placement } from '@looseleaf/index-engine/internal'
 import { isLocal, type PlacedKey } from '@looseleaf/protocol/internal'
 import type { RowChange } from './row-change.ts'
 
@@ -30,14 +24,8 @@ export interface LosingWrite {
 const NONE: readonly never[] = []
 const NO_STEPS: ReadonlyMap<string, ExactStep> = new Map()
 
-/** Splits the lost rows of a write by the catalog of its attempt. `bag` is null for a delete. */
-export function lostRowsOf(
-  catalog: PlacedCatalog,
-  shard: number,
-  id: Uint8Array,
-  rows: RowChange,
-  bag: Bag | null,
-): LostRows {
+/** Splits the lost rows of a write by the catalog of its attempt. */
+export function lostRowsOf(catalog: PlacedCatalog, shard: number, id: Uint8Array, rows: RowChange): LostRows {
   const { deletedNow, deletedLater } = rows
   const own = catalog.shards[shard]
   const isLosing = deletedNow.length > 0 || deletedLater.length > 0
@@ -49,8 +37,7 @@ export function lostRowsOf(
     steps,
     placement: catalog.placement,
     rows,
-    keysAfter: () =>
-      catalog.indexes.map((entry) => [entry, bag === null ? NONE : deriveEntryRows(entry, bag).keys]),
+    keysAfter: () => catalog.indexes.map((entry, place) => [entry, rows.keysAfter[place] ?? NONE]),
   })
 }
 

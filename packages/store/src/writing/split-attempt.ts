@@ -1,4 +1,3 @@
-import type { Bag } from '@looseleaf/core'
 import type { PlacedCatalog } from '@looseleaf/index-engine/internal'
 import { splitChange, type RowChange, type SplitChange } from './row-change.ts'
 import { lostRowsOf } from './rows-at-once.ts'
@@ -8,7 +7,7 @@ const NONE: readonly never[] = []
 
 /**
  * Splits the change of an attempt, with the lost rows that go with its commit. In the order of FriendFeed's article no writer deletes lost
- * rows. `shard` is that of the entity; `bag` is null for a delete.
+ * rows. `shard` is that of the entity.
  */
 export function splitAttempt(
   catalog: PlacedCatalog,
@@ -16,11 +15,10 @@ export function splitAttempt(
   shard: number,
   entity: { readonly id: Uint8Array; readonly version: number },
   change: RowChange,
-  bag: Bag | null,
 ): SplitChange {
   const { placement, policies } = catalog
   if (writeOrder === 'entity-first') return splitChange(change, placement, entity, shard, false, NONE)
-  const { atOnce, ...lost } = lostRowsOf(catalog, shard, entity.id, change, bag)
+  const { atOnce, ...lost } = lostRowsOf(catalog, shard, entity.id, change)
   const staying = atOnce.length === 0 ? change : { ...change, ...lost }
   // No query can need the rows that are deleted now. A failover that brings back another shard's state may.
   return splitChange(staying, placement, entity, shard, policies.deleteDelayMs === 0, atOnce)

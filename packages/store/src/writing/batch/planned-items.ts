@@ -35,7 +35,14 @@ export interface BatchAttempt {
   readonly deferred: readonly (readonly string[])[]
 }
 
-export const NO_ROWS: RowChange = { claimed: [], gained: [], deletedNow: [], deletedLater: [], mayReturn: [] }
+export const NO_ROWS: RowChange = {
+  claimed: [],
+  gained: [],
+  deletedNow: [],
+  deletedLater: [],
+  mayReturn: [],
+  keysAfter: [],
+}
 
 /** Splits the rows of all items. A key that another item gives up is claimed by a statement of its own, which looks at the holder. */
 export function splitItems(
@@ -52,7 +59,7 @@ export function splitItems(
       rows.claimed.filter((key) => !isGivenUp(key)),
     ]
     const entity = { id: item.id, version }
-    const { rows: far, ...local } = splitAttempt(catalog, policy, shard, entity, { ...rows, claimed }, bag)
+    const { rows: far, ...local } = splitAttempt(catalog, policy, shard, entity, { ...rows, claimed })
     return { ...each, split: { ...local, rows: { ...far, claimed: [...far.claimed, ...exchanged] } } }
   })
 }
