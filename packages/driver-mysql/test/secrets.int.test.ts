@@ -134,7 +134,7 @@ function everythingOf(value: unknown): string {
 }
 
 const secrets = new RegExp(
-  `${SECRET}|${hex}|${password}|INSERT INTO|UPDATE \\(|STRAIGHT_JOIN|SELECT |x'[0-9a-f]`,
+  `${SECRET}|${hex}|${password}|INSERT INTO|UPDATE .entities|STRAIGHT_JOIN|SELECT |x'[0-9a-f]`,
   'i',
 )
 

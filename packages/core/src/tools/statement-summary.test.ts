@@ -15,7 +15,7 @@ test.each([
   ['START TRANSACTION; INSERT INTO `index_a` (a) VALUES (?); COMMIT', 'TRANSACTION', 'index_a'],
   ['BEGIN IMMEDIATE; INSERT INTO "index_a" (a) VALUES (?); COMMIT', 'TRANSACTION', 'index_a'],
   [
-    'START TRANSACTION; INSERT INTO `index_a` (a) VALUES (?); UPDATE (SELECT 1 AS id) n STRAIGHT_JOIN `entities` e ON e.id = n.id SET e.body = ?; DELETE FROM `index_a` WHERE a = ?; COMMIT',
+    'START TRANSACTION; INSERT INTO `index_a` (a) VALUES (?); UPDATE `entities` e STRAIGHT_JOIN (SELECT 1 AS id) n ON e.id = n.id SET e.body = ?; DELETE x FROM (SELECT 1 AS id) n STRAIGHT_JOIN `index_a` x ON x.a = n.id STRAIGHT_JOIN `entities` e ON e.id = n.id; COMMIT',
     'TRANSACTION',
     'entities',
   ],

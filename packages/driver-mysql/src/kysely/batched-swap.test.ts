@@ -70,9 +70,9 @@ describe('a batched swap', () => {
     const rows = Array.from({ length: 2 * MAX_NAMED + 1 }, (_, i) => swap(Buffer.alloc(16, i)))
     const statements = swaps.statements(rows, ['the epoch'])
     expect(statements.map(({ parameters }) => parameters.length)).toEqual([
-      4 * MAX_NAMED + 1,
-      4 * MAX_NAMED + 1,
-      5,
+      5 * MAX_NAMED + 1,
+      5 * MAX_NAMED + 1,
+      6,
     ])
     expect(statements.map(({ parameters }) => parameters[0])).toEqual(
       [0, MAX_NAMED, 2 * MAX_NAMED].map((i) => rows[i]!.id),

@@ -2,6 +2,7 @@ import { LooseleafError } from '@looseleaf/core'
 import type { EntityReplace } from '@looseleaf/core/internal'
 import {
   parameter,
+  parameterList,
   toCount,
   type BatchedSwap,
   type Row,
@@ -37,7 +38,7 @@ export function batchedSwap({ shardName, session, table, fence, updated }: SwapT
           swapStatement(chunk.length, isLong, { table, fence, updated }),
         )
         const parameters = chunk.flatMap<unknown>(({ id, base, version, body }) => [id, base, version, body])
-        return { query, parameters: [...parameters, ...fenceParameters] }
+        return { query, parameters: [...parameters, ...fenceParameters, ...chunk.map(({ id }) => id)] }
       }),
     won: (rows, results) => inChunks(rows).flatMap((chunk, i) => wonBy(results[i]!, chunk.length)),
   }
@@ -51,10 +52,12 @@ function inChunks(rows: readonly EntityReplace[]): readonly (readonly EntityRepl
 }
 
 /**
- * Builds the swap. Parameters: id, base, version and body of each row, then those of the fence.
+ * Builds the swap. Parameters: id, base, version and body of each row, then those of the fence, then the ids again.
  *
- * - The rows are a derived table that drives the join. `FORCE INDEX (id)` locks entities in the order of their ids; the server would
- *   scan a small table otherwise, and lock its rows in the order of insertion.
+ * - The list of ids drives the join, so the server changes each entity when it reads it. If the new rows drove it, the server would write them
+ *   into a second temporary table, which takes a sixth of its time. `FORCE INDEX (id)` locks entities in the order of their ids; the server
+ *   would scan a small table otherwise, and lock its rows in the order of insertion.
+ * - The new rows are a derived table.
  * - The casts type the parameters, since a prepared statement has no values when the server types the derived table.
  * - `isLong`: a body has more than 65,535 bytes. MySQL types a body with that length, and truncates longer ones outside strict mode. A
  *   NULL of a longer type in IFNULL prevents that, but makes MariaDB put the derived table on disk.
@@ -80,8 +83,8 @@ export function swapStatement(
   )
   const version = sql`n.version + 0 * LAST_INSERT_ID(LAST_INSERT_ID() | n.bit)`
   return sql`
-    UPDATE (${sql.join(rows, sql` UNION ALL`)}
-    ) n STRAIGHT_JOIN ${sql.table(table)} e FORCE INDEX (id) ON e.id = n.id AND e.version = n.base
+    UPDATE ${sql.table(table)} e FORCE INDEX (id) STRAIGHT_JOIN (${sql.join(rows, sql` UNION ALL`)}
+    ) n ON e.id = n.id AND e.version = n.base
     SET e.version = ${version}, e.body = n.body, e.updated = ${updated}
-    WHERE ${fence}`
+    WHERE ${fence} AND e.id IN (${parameterList(count)})`
 }

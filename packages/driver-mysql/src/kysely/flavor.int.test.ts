@@ -25,7 +25,11 @@ type Swaps = readonly [EntityReplace, EntityReplace]
 test.each<[name: string, statement: string, act: (shard: Shard, swaps: Swaps) => Promise<unknown>]>([
   ['an insert', 'INSERT INTO `entities`', ({ entities }) => entities.insert([newEntity()], { epoch })],
   ['a swap', 'UPDATE `entities`', ({ entities }, [a]) => entities.replace([a], { epoch })],
-  ['a swap of several rows', 'UPDATE (', ({ entities }, swaps) => entities.replace(swaps, { epoch })],
+  [
+    'a swap of several rows',
+    'UPDATE `entities` e ',
+    ({ entities }, swaps) => entities.replace(swaps, { epoch }),
+  ],
   [
     'a call with copies',
     'INSERT INTO `entities`',

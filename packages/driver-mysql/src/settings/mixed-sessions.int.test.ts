@@ -178,8 +178,8 @@ describe('a session that another client has changed', () => {
 describe('a transaction whose statement reaches another session', () => {
   const steps = {
     'its START': /^START/,
-    'its first write': /^\s*(INSERT INTO `looseleaf_pending`|UPDATE \()/,
-    'its last write': /^\s*(INSERT INTO `entities`|UPDATE \((?!.*UNION ALL\s+SELECT CAST))/s,
+    'its first write': /^\s*(INSERT INTO `looseleaf_pending`|UPDATE `entities` e )/,
+    'its last write': /^\s*(INSERT INTO `entities`|UPDATE `entities` e (?!.*UNION ALL\s+SELECT CAST))/s,
     'its COMMIT': /^COMMIT/,
     'the proof of its COMMIT': /^SELECT 18446744073709551615/,
   }
