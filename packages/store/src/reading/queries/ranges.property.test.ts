@@ -21,7 +21,7 @@ interface Column {
 }
 
 const tens = defineKey({
-  name: 'tens',
+  name: 'tens_of_integers',
   version: 1,
   from: 'integer',
   derive: (value: number | bigint) => floorOfTen(value),
