@@ -1,6 +1,7 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { LooseleafError } from 'looseleaf'
 import { afterEach, beforeAll, afterAll, describe, expect, test } from 'vitest'
+import { followId } from '../src/kinds/follow.ts'
 import { SKIP } from '../src/domain/site/partial-reads.ts'
 import type { Refuse } from '../src/stage/shard-faults.ts'
 import { createVisitor, openTestSite, textOf, type TestSite, type Visitor } from './support.ts'
@@ -120,6 +121,7 @@ describe.each(SHARDS)('with %s stopped', (shard) => {
         expect([path, reply.statusCode]).toEqual([path, of === shard ? 503 : 200])
         if (of === shard) expect(reply.headers['retry-after']).toBe('10')
         if (of === shard) expect(textOf(reply.body)).toContain('cannot be read at the moment')
+        if (of === shard) expect(reply.body).toContain(`href="${path}">Try again</a>`)
       }
       const found: number[] = []
       for (const of of SHARDS)
@@ -179,6 +181,29 @@ describe.each(SHARDS)('with %s stopped', (shard) => {
     expect(textOf(reply.body)).toContain('was not saved')
     bringBack()
     expect(textOf((await visitor.get(`/entries/${entry}`)).body)).not.toContain('Written during an outage')
+  })
+
+  test('a form that was saved in part says so, and sending it again saves the rest', async () => {
+    const visitor = await visitorOn(other(shard))
+    const { id } = people[other(shard)]![0]!
+    const { data } = site.site
+    const outcomes: string[] = []
+    for (const channel of sources[other(shard)]!) {
+      const fresh = followId(id, channel)
+      await data.follows.delete(fresh)
+      await visitor.get(`/sources/${channel}`)
+      stop(shard)
+      const reply = await visitor.post('/follow', { channel, back: '/' })
+      bringBack()
+      const isSaved = await data.follows.exists(fresh)
+      const text = textOf(reply.body)
+      if (reply.statusCode === 303) expect(isSaved).toBe(true)
+      else expect([reply.statusCode, text.includes('may be saved in part')]).toEqual([503, isSaved])
+      outcomes.push(`${reply.statusCode} ${isSaved}`)
+      expect((await visitor.post('/follow', { channel, back: '/' })).statusCode).toBe(303)
+      expect(await data.follows.exists(fresh)).toBe(true)
+    }
+    expect(outcomes).toContain('503 true')
   })
 
   test('Atom feeds answer 503, because a reader would take missing entries for removed ones', async () => {

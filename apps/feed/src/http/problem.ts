@@ -59,11 +59,18 @@ export function forgedForm(): Problem {
   )
 }
 
+/** Facts about a request that has failed. */
+export interface FailedRequest {
+  /** True if the request only reads a page, so that nothing sent can be lost. */
+  readonly isRead?: boolean
+  /** True if it has written something. */
+  readonly hasWritten?: boolean
+}
+
 /**
- * Converts any error to an error page. The page of an unexpected error contains no details. `isRead` is true if the request only reads
- * a page, so that nothing sent can be lost.
+ * Converts any error to an error page. The page of an unexpected error contains no details.
  */
-export function problemOf(error: unknown, isRead = false): Problem {
+export function problemOf(error: unknown, { isRead = false, hasWritten = false }: FailedRequest = {}): Problem {
   if (error instanceof Problem) return error
   if (isLooseleafError(error, 'BAD_CURSOR')) {
     return new Problem(
@@ -94,7 +101,9 @@ export function problemOf(error: unknown, isRead = false): Problem {
       'One moment, please',
       isRead
         ? 'A database did not answer this request. Nothing that is stored is lost. Try again in a little while.'
-        : 'A database did not answer this request. Nothing that is stored is lost, but your form was not saved: go back, and send it again in a little while.',
+        : hasWritten
+          ? 'A database did not answer while your form was being saved, so it may be saved in part. Nothing that is stored is lost. Go back, and send it again in a little while: this saves the rest, and nothing twice.'
+          : 'A database did not answer this request. Nothing that is stored is lost, but your form was not saved: go back, and send it again in a little while.',
       SOON,
     )
   }

@@ -17,11 +17,22 @@ export interface ProblemsOptions {
 export const problems = shared<ProblemsOptions>(async (app, { onError }) => {
   app.setNotFoundHandler(async (request, reply) => sendProblem(request, reply, notFound('page')))
   app.setErrorHandler(async (error, request, reply) => {
-    const problem = problemOf(error, isRead(request))
+    const problem = problemOf(error, { isRead: isRead(request), hasWritten: hasWritten(request) })
     if (problem.status >= 500) onError(error)
     return sendProblem(request, reply, problem)
   })
 })
+
+/** Calls of the store that the forms of the site write with. */
+const WRITES: ReadonlySet<string> = new Set(['insert', 'put', 'update', 'upsert', 'delete', 'batch'])
+
+function hasWritten({ trace }: FastifyRequest): boolean {
+  const calls = trace?.calls ?? []
+  return calls.some(
+    ({ name, durationMs, failure }) =>
+      WRITES.has(name) && durationMs !== undefined && failure === undefined,
+  )
+}
 
 async function sendProblem(
   request: FastifyRequest,

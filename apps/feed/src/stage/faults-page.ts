@@ -91,7 +91,7 @@ ${lags}
 younger than a minute, because their writer may still be running. After its commit: the lost rows stay until the cleaner follows the write some seconds later. This needs a write
 that removes an index row, such as a delete. Hold the cleaner first if you want time to look.</p>
 <p class="acts">${crashPoints.map((crashPoint) => actOrState(running, 'kill', victim(crashPoint), `Kill ${victim(crashPoint)}`, `Armed to kill ${victim(crashPoint)}`))}</p></section>
-<section><h2>The shards</h2><p>Pages of the site that need a stopped shard show an error; on a small site these are nearly all pages. The console keeps working.</p>
+<section><h2>The shards</h2><p>Pages go on without a stopped shard, and a bar says what is missing. A page about a thing on it, and forms that write to it, answer with status 503. The console keeps working.</p>
 <p class="acts">${names.slice(0, MAX_SHARDS).map((name) => actOrState(running, 'stop', name, `Stop ${name}`, `${name} is stopped`))}</p></section>`
   }
 
@@ -125,7 +125,7 @@ that removes an index row, such as a delete. Hold the cleaner first if you want 
     return {
       name,
       about,
-      question: `For ${durationText(BROKEN_MS)} this process gets errors from it instead of answers. Calls that need it fail, and pages show the error.`,
+      question: `For ${durationText(BROKEN_MS)} this process gets errors from it instead of answers. Pages leave out its data and say so; writes to it fail.`,
       endLabel: `Bring ${about} back`,
       run: (actContext) => stopShard(faults, about, BROKEN_MS, actContext),
     }
