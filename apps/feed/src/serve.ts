@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { startDeliveries } from './delivery/start-deliveries.ts'
 import { requireArgon2 } from './domain/accounts/passwords.ts'
+import { createLoop } from './domain/site/loop.ts'
 import { openSite, type Site } from './domain/site/site.ts'
 import { settingOnce } from './domain/site/settings.ts'
 import { seedSample } from './day/sample/seed.ts'
@@ -39,14 +40,16 @@ export async function serve(settings: Settings): Promise<RunningSite> {
     await warmUp(site, secret)
     const feeds = openFeeds(site.data, settings)
     const { host, origin } = settings
-    const app = await createApp({ site: { ...site, feeds }, stage, secret, host, origin })
+    const deliveries = settings.delivers
+      ? createLoop(() => startDeliveries(site, { onError: (error) => console.error(error) }))
+      : undefined
+    const running = { ...site, feeds, deliveries, crawler: feeds.crawler }
+    const app = await createApp({ site: running, stage, secret, host, origin })
     const url = await listen(app, settings).catch(async (error: unknown) => {
       await feeds.stop()
       throw error
     })
-    const deliveries = settings.delivers
-      ? startDeliveries(site, { onError: (error) => console.error(error) })
-      : undefined
+    deliveries?.start()
     return {
       url,
       seeded,
@@ -55,7 +58,7 @@ export async function serve(settings: Settings): Promise<RunningSite> {
         const timer = setTimeout(() => app.server.closeAllConnections(), STOP_TIMEOUT_MS)
         await app.close()
         clearTimeout(timer)
-        await Promise.all([deliveries?.stop(), feeds.stop()])
+        await Promise.all([deliveries?.close(), feeds.stop()])
         await site.close()
       },
     }

@@ -36,8 +36,8 @@ test('while a server is frozen, pages come without its data soon, and whole once
     process.kill(servers.pids[1]!, 'SIGCONT')
   }
   // The process learns by a request every half a second that the server answers again.
-  await expect.poll(async () => (await visitor.get('/everything')).headers.etag, { timeout: 20_000 }).toBe(
-    whole.headers.etag,
-  )
+  await expect
+    .poll(async () => (await visitor.get('/everything')).headers.etag, { timeout: 20_000 })
+    .toBe(whole.headers.etag)
   expect(textOf((await person.get('/')).body)).toContain('Signed in as')
 })

@@ -95,7 +95,8 @@ describe.each(SHARDS)('with %s stopped', (shard) => {
         expect([path, reply.statusCode]).toEqual([path, 200])
         if (asksAll || home === shard) expect([path, hasBar(reply)]).toEqual([path, true])
         if (hasBar(reply)) expect(reply.headers['cache-control']).toBe('no-store')
-        if (hasBar(reply)) expect(textOf(reply.body)).toContain(`A part of the store (${shard}) does not answer`)
+        if (hasBar(reply))
+          expect(textOf(reply.body)).toContain(`A part of the store (${shard}) does not answer`)
         expect([path, textOf(reply.body).includes('Signed in as')]).toEqual([path, home === other(shard)])
         expect(textOf(reply.body).includes('you are still signed in')).toBe(home === shard)
       }
@@ -147,7 +148,8 @@ describe.each(SHARDS)('with %s stopped', (shard) => {
         const reply = await visitor.get(path)
         const expected = home === shard && path !== '/import' ? 503 : 200
         expect([path, reply.statusCode]).toEqual([path, expected])
-        if (expected === 503) expect(textOf(reply.body)).toContain('Your account cannot be read at the moment')
+        if (expected === 503)
+          expect(textOf(reply.body)).toContain('Your account cannot be read at the moment')
       }
       bringBack()
       for (const path of own) {

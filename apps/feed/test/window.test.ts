@@ -174,7 +174,10 @@ test('the foot of a failed page shows its cost, and its X-ray shows the failure'
   // Pages go on without a shard that is down, but not without one whose data cannot be read.
   const refuse: Refuse = ({ table, shard }) =>
     table.includes('entry_by_time')
-      ? new LooseleafError('SHARD_UNAVAILABLE', `The file of ${shard} is damaged.`, { shard, retryable: false })
+      ? new LooseleafError('SHARD_UNAVAILABLE', `The file of ${shard} is damaged.`, {
+          shard,
+          retryable: false,
+        })
       : undefined
   refusals.add(refuse)
   try {

@@ -1,7 +1,8 @@
+import { createLoop, type LoopControl } from '../domain/site/loop.ts'
 import type { FeedFinder } from '../domain/sources/feed-finder.ts'
 import { createFileParser } from '../feeds/parse/file-parser.ts'
 import type { SiteData } from '../kinds/site-data.ts'
-import { startCrawler } from './crawler.ts'
+import { startCrawler, type Crawler } from './crawler.ts'
 import { discoverFeeds } from './fetch/discover.ts'
 import { createFetcher } from './fetch/fetch-feed.ts'
 import { createGuard } from './guard/guard.ts'
@@ -23,6 +24,8 @@ export interface FeedsOptions {
 }
 
 export interface Feeds extends FeedFinder {
+  /** The loop that fetches due sources; undefined if other processes do. */
+  readonly crawler: LoopControl | undefined
   /** Breaks fetches off, gives their sources back, and closes connections. */
   stop(): Promise<void>
 }
@@ -34,16 +37,20 @@ export function openFeeds(data: SiteData, options: FeedsOptions): Feeds {
   const parser = createFileParser()
   const stopping = new AbortController()
   const lease = leaseMs === undefined ? {} : { leaseMs }
-  const crawler = crawl ? startCrawler({ data, fetcher, parser, onError, ...lease }) : undefined
+  let running: Crawler | undefined
+  const begin = (): Crawler => (running = startCrawler({ data, fetcher, parser, onError, ...lease }))
+  const crawler = crawl ? createLoop(begin) : undefined
+  crawler?.start()
   return {
     discover: (text) =>
       discoverFeeds({ fetcher, parser }, text, {
         signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(DISCOVERY_MS)]),
       }),
-    wake: () => crawler?.wake(),
+    wake: () => running?.wake(),
+    crawler,
     async stop() {
       stopping.abort()
-      await crawler?.stop()
+      await crawler?.close()
       await fetcher.close()
       await parser.close()
     },

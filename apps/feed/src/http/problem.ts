@@ -70,7 +70,10 @@ export interface FailedRequest {
 /**
  * Converts any error to an error page. The page of an unexpected error contains no details.
  */
-export function problemOf(error: unknown, { isRead = false, hasWritten = false }: FailedRequest = {}): Problem {
+export function problemOf(
+  error: unknown,
+  { isRead = false, hasWritten = false }: FailedRequest = {},
+): Problem {
   if (error instanceof Problem) return error
   if (isLooseleafError(error, 'BAD_CURSOR')) {
     return new Problem(

@@ -29,8 +29,7 @@ const WRITES: ReadonlySet<string> = new Set(['insert', 'put', 'update', 'upsert'
 function hasWritten({ trace }: FastifyRequest): boolean {
   const calls = trace?.calls ?? []
   return calls.some(
-    ({ name, durationMs, failure }) =>
-      WRITES.has(name) && durationMs !== undefined && failure === undefined,
+    ({ name, durationMs, failure }) => WRITES.has(name) && durationMs !== undefined && failure === undefined,
   )
 }
 

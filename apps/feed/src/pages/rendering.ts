@@ -31,7 +31,8 @@ export const rendering = shared<RenderingOptions>(async (app, { window }) => {
     const html = `<!doctype html>${renderToString(view(ctx))}`
     void this.code(status).type('text/html; charset=utf-8')
     // A partial page is complete again soon.
-    if (status !== 200 || ctx.missingShards.length > 0) return this.header('cache-control', 'no-store').send(html)
+    if (status !== 200 || ctx.missingShards.length > 0)
+      return this.header('cache-control', 'no-store').send(html)
     return this.header('cache-control', 'private, no-cache').header('etag', etagOf(request, html)).send(html)
   })
 
@@ -42,7 +43,8 @@ export const rendering = shared<RenderingOptions>(async (app, { window }) => {
     return {
       viewer,
       unread: home && countUnread(home).total,
-      unknownViewer: isViewerUnread || (viewer === undefined && isProblem && sessionKey(request) !== undefined),
+      unknownViewer:
+        isViewerUnread || (viewer === undefined && isProblem && sessionKey(request) !== undefined),
       // An error page says itself that a shard does not answer.
       missingShards: isProblem ? [] : missingShards(trace),
       token: () => (token ??= reply.formToken()),

@@ -11,12 +11,22 @@ import {
 import { readShardReports } from '@looseleaf/cleaner/internal'
 import { cleanIndex, type DataStore } from 'looseleaf'
 import type { CatalogEntry } from '@looseleaf/core/internal'
-import type { CleanerControl } from '../domain/site/site.ts'
+import type { LoopControl } from '../domain/site/loop.ts'
+import { dataOf } from '../kinds/site-data.ts'
 import { BROKEN_MS, crashPoints, killNextWrite, stopShard, type CrashPoint } from './break-shards.ts'
-import { HOLD_MS, holdCleaner } from './hold-cleaner.ts'
+import { holdCrawler } from './hold-crawler.ts'
+import { holdDeliveries } from './hold-deliveries.ts'
+import { HOLD_MS, holdLoop } from './hold-loop.ts'
 import { plantRows } from './plant-rows.ts'
 import type { RowCounts } from './row-counts.ts'
 import type { ShardFaults } from './shard-faults.ts'
+
+/** The loops of a process that can be held. */
+export interface Loops {
+  readonly cleaner?: LoopControl | undefined
+  readonly deliveries?: LoopControl | undefined
+  readonly crawler?: LoopControl | undefined
+}
 
 export interface FaultsPageOptions {
   readonly store: DataStore
@@ -24,8 +34,8 @@ export interface FaultsPageOptions {
   readonly indexes: readonly string[]
   /** Observer of the store. */
   readonly counts: RowCounts
-  /** The cleaner of this process. Default: no button that holds it. */
-  readonly cleaner?: CleanerControl | undefined
+  /** The loops of this process, each with a button that holds it. Default: none. */
+  readonly loops?: Loops
   /** Faults with whose `shards` the store was opened. Default: no buttons that stop shards or kill writes. */
   readonly shards?: ShardFaults | undefined
   /** Descriptions of the indexes. Default: none. */
@@ -34,8 +44,8 @@ export interface FaultsPageOptions {
 
 /** Number of rows that an act plants on each shard. */
 const PER_SHARD = 20
-/** Subject of acts on the cleaner. */
-const CLEANER = 'the cleaner'
+/** Subjects of acts on the loops. */
+const LOOPS = { cleaner: 'the cleaner', deliveries: 'the deliveries', crawler: 'the crawler' } as const
 /** Returns the subject of an act that kills a write. */
 const victim = (crashPoint: CrashPoint): string => `a write ${crashPoint}`
 
@@ -53,11 +63,12 @@ export function faultsPage({
   store,
   indexes,
   counts,
-  cleaner,
+  loops = {},
   shards,
   purposes = {},
 }: FaultsPageOptions): ActPage {
   const { context } = store
+  const data = dataOf(store)
   const planted = new Map<string, number>()
 
   const entryOf = (name: string): CatalogEntry | undefined =>
@@ -82,7 +93,13 @@ export function faultsPage({
       typeof reports === 'string' ? markup`<p>${reports}</p>` : markup`<dl>${reports.map(lagOf)}</dl>`
     return markup`<section><h2>The cleaner</h2><p>The lag of the cleaner on each shard. Some seconds are normal.</p>
 ${lags}
-<p class="acts">${actOrState(running, 'hold', CLEANER, 'Hold the cleaner', 'Held')}</p></section>`
+<p class="acts">${actOrState(running, 'hold', LOOPS.cleaner, 'Hold the cleaner', 'Held')}</p></section>`
+  }
+
+  function loopsSection(running: KnownActs['running']): Html {
+    const names = (['deliveries', 'crawler'] as const).filter((name) => loops[name] !== undefined)
+    return markup`<section><h2>Deliveries and fetches</h2><p>These loops of this process can be stopped for a minute. Post something meanwhile: pages go on, and other processes take over if there are some. After the start the outcome has the numbers of entries that were lost and that came twice, by comparing the followers of each entry with their inboxes.</p>
+<p class="acts">${names.map((name) => actOrState(running, 'hold', LOOPS[name], `Hold ${LOOPS[name]}`, 'Held'))}</p></section>`
   }
 
   function shardsSection(running: KnownActs['running']): Html {
@@ -131,15 +148,30 @@ that removes an index row, such as a delete. Hold the cleaner first if you want 
     }
   }
 
+  function hold(about: string): PlannedAct | undefined {
+    const { cleaner, deliveries, crawler } = loops
+    const planned = (effect: string, run: PlannedAct['run']): PlannedAct => ({
+      name: 'hold',
+      about,
+      question: `In this process ${about} will stop for ${durationText(HOLD_MS)}. ${effect}`,
+      endLabel: `Start ${about}`,
+      run,
+    })
+    if (about === LOOPS.cleaner && cleaner !== undefined)
+      return planned('Pages stay correct; dangling rows stay longer.', (act) =>
+        holdLoop(cleaner, HOLD_MS, act),
+      )
+    if (about === LOOPS.deliveries && deliveries !== undefined)
+      return planned('New entries come to home pages later.', (act) =>
+        holdDeliveries(data, deliveries, HOLD_MS, act),
+      )
+    if (about === LOOPS.crawler && crawler !== undefined)
+      return planned('Sources are fetched later.', (act) => holdCrawler(data, crawler, HOLD_MS, act))
+    return undefined
+  }
+
   function plan(name: string, about: string): PlannedAct | undefined {
-    if (name === 'hold' && about === CLEANER && cleaner !== undefined)
-      return {
-        name,
-        about,
-        question: `The cleaner of this process stops, and starts again after ${durationText(HOLD_MS)}. Pages stay correct; dangling rows stay longer.`,
-        endLabel: 'Start the cleaner',
-        run: (actContext) => holdCleaner(cleaner, HOLD_MS, actContext),
-      }
+    if (name === 'hold') return hold(about)
     if (name === 'kill' || name === 'stop') return shards && shardFault(shards, name, about)
     const entry = indexes.includes(about) ? entryOf(about) : undefined
     if (entry === undefined) return undefined
@@ -168,7 +200,7 @@ show how many rows they have discarded. Then clean the index, and the pages disc
       markup`<a href="${address}">Break it</a>: plant dangling index rows, or kill a write halfway. Pages stay correct, and a cleaner repairs the index.`,
     acts: ['hold', 'kill', 'stop', 'clean', 'plant'],
     async part({ running }) {
-      const body = markup`${indexes.map((name) => section(name, running))}${cleaner && (await cleanerSection(running))}${shards && shardsSection(running)}<p class="soft">The numbers count events of this process since its start.</p>`
+      const body = markup`${indexes.map((name) => section(name, running))}${loops.cleaner && (await cleanerSection(running))}${(loops.deliveries ?? loops.crawler) && loopsSection(running)}${shards && shardsSection(running)}<p class="soft">The numbers count events of this process since its start.</p>`
       return { body }
     },
     plan,

@@ -35,7 +35,7 @@ export function createStage(shards: DriverFactory): Stage {
     observer: { callEnded: latencies.callEnded, happened: rowCounts.happened },
     faults,
     rowCounts,
-    openWindow({ store, cleaner }, base, onAct) {
+    openWindow({ store, cleaner, deliveries, crawler }, base, onAct) {
       const purposes = indexPurposes
       return createConsole({
         store,
@@ -47,7 +47,14 @@ export function createStage(shards: DriverFactory): Stage {
           livePage({ store, latencies, offer: offeredIndexes, purposes }),
           growPage({ store, latencies }),
           deliveriesPage(store, DELIVER),
-          faultsPage({ store, indexes: BREAKABLE, counts: rowCounts, cleaner, shards: faults, purposes }),
+          faultsPage({
+            store,
+            indexes: BREAKABLE,
+            counts: rowCounts,
+            loops: { cleaner, deliveries, crawler },
+            shards: faults,
+            purposes,
+          }),
         ],
         acts: { onAct },
       })

@@ -10,7 +10,9 @@ export function MissingBar({ ctx }: { readonly ctx: PageContext }): JSX.Element 
   return (
     <p class="missing" role="status">
       A part of the store{names} does not answer: some entries, comments and names may be missing.
-      {unknownViewer ? ' Your account is there, so this page is as a visitor sees it; you are still signed in.' : ''}
+      {unknownViewer
+        ? ' Your account is there, so this page is as a visitor sees it; you are still signed in.'
+        : ''}
     </p>
   )
 }

@@ -26,7 +26,10 @@ export function entriesOfPerson(
   personId: string,
   cursor?: string,
 ): Promise<List<Entry>> {
-  return entries.byPerson.page({ person_id: personId }, { order: 'desc', limit: ENTRIES_PER_PAGE, cursor, ...SKIP })
+  return entries.byPerson.page(
+    { person_id: personId },
+    { order: 'desc', limit: ENTRIES_PER_PAGE, cursor, ...SKIP },
+  )
 }
 
 export function entriesOfSource(
@@ -34,7 +37,10 @@ export function entriesOfSource(
   sourceId: string,
   cursor?: string,
 ): Promise<List<Entry>> {
-  return entries.bySource.page({ source_id: sourceId }, { order: 'desc', limit: ENTRIES_PER_PAGE, cursor, ...SKIP })
+  return entries.bySource.page(
+    { source_id: sourceId },
+    { order: 'desc', limit: ENTRIES_PER_PAGE, cursor, ...SKIP },
+  )
 }
 
 /** Returns other entries with the same link, newest first. Returns none while the site lacks the index. */

@@ -65,7 +65,10 @@ export async function lastLikes(
 
 /** Returns a person's likes, newest first. */
 export function likesOf({ likes }: SiteData, personId: string, cursor?: string): Promise<List<Like>> {
-  return likes.byPerson.page({ person_id: personId }, { order: 'desc', limit: LIKES_PER_PAGE, cursor, ...SKIP })
+  return likes.byPerson.page(
+    { person_id: personId },
+    { order: 'desc', limit: LIKES_PER_PAGE, cursor, ...SKIP },
+  )
 }
 
 /** Returns the ids of those entries that a person likes. The ids of likes are derived, so this needs no index. */

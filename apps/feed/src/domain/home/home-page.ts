@@ -67,7 +67,8 @@ export async function homeCards(
         ...card,
         isUnread: isUnread(row, home),
         via: row.via.filter((id) => id !== personId).map(channelOf),
-        bumpedBy: home.order === 'activity' && row.bumped > row.arrived ? card.comments.items.at(-1) : undefined,
+        bumpedBy:
+          home.order === 'activity' && row.bumped > row.arrived ? card.comments.items.at(-1) : undefined,
       }
     }),
     unread: unread.map(({ channel_id, unread: count }) => ({
@@ -77,4 +78,3 @@ export async function homeCards(
     justHidden: hiddenId === undefined ? undefined : entries.get(hiddenId),
   }
 }
-

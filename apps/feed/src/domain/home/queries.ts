@@ -45,7 +45,10 @@ async function readPulled(data: SiteData, channels: readonly string[]): Promise<
   }
   const lists = await Promise.all(
     Array.from(via.keys(), (channel_id) =>
-      data.entries.byChannel.list({ channel_id }, { order: 'desc', limit: HOME_LIMIT, verify: false, ...SKIP }),
+      data.entries.byChannel.list(
+        { channel_id },
+        { order: 'desc', limit: HOME_LIMIT, verify: false, ...SKIP },
+      ),
     ),
   )
   return lists

@@ -1,14 +1,8 @@
-import {
-  cleanIndex,
-  DataStore,
-  startCleaner,
-  type Cleaner,
-  type DriverFactory,
-  type Observer,
-} from 'looseleaf'
+import { cleanIndex, DataStore, startCleaner, type DriverFactory, type Observer } from 'looseleaf'
 import { createFileParser, type FileParser } from '../../feeds/parse/file-parser.ts'
 import { dataOf, siteIndexes, type SiteData } from '../../kinds/site-data.ts'
 import { NO_FEEDS, type FeedFinder } from '../sources/feed-finder.ts'
+import { createLoop, type LoopControl } from './loop.ts'
 
 /** The site's store, with its cleaner and a parser for imported files. */
 export interface Site {
@@ -18,15 +12,11 @@ export interface Site {
   /** Finds feeds for people who add sources. Finds none unless the process fetches feeds. */
   readonly feeds: FeedFinder
   /** Stops and starts this process's cleaner; undefined if it has none. */
-  readonly cleaner: CleanerControl | undefined
+  readonly cleaner: LoopControl | undefined
+  /** The deliveries and the crawler of this process; undefined if other processes do that. */
+  readonly deliveries: LoopControl | undefined
+  readonly crawler: LoopControl | undefined
   close(): Promise<void>
-}
-
-/** Stops and starts the cleaner of this process. */
-export interface CleanerControl {
-  stop(): Promise<unknown>
-  /** Does nothing once the site is closed. */
-  start(): unknown
 }
 
 export interface SiteOptions {
@@ -45,35 +35,29 @@ export async function openSite(options: SiteOptions): Promise<Site> {
     ...(options.observer && { observer: options.observer }),
     migrate: true,
   })
-  let cleaner: Cleaner | undefined
-  let isClosed = false
-  const held: CleanerControl = {
-    stop: async () => cleaner?.stop(),
-    start() {
-      if (!isClosed) cleaner = startCleaner(store)
-    },
-  }
+  const cleaner = createLoop(() => startCleaner(store))
   try {
     for (const index of await store.indexes())
       if (index.state === 'building') await cleanIndex(store, index.name)
     const hasCleaner = options.cleaner ?? true
-    if (hasCleaner) cleaner = startCleaner(store)
+    if (hasCleaner) cleaner.start()
     const parser = createFileParser()
     return {
       store,
       data: dataOf(store),
       parser,
       feeds: NO_FEEDS,
-      cleaner: hasCleaner ? held : undefined,
+      cleaner: hasCleaner ? cleaner : undefined,
+      deliveries: undefined,
+      crawler: undefined,
       async close() {
-        isClosed = true
         await parser.close()
-        await cleaner?.stop()
+        await cleaner.close()
         await store.close()
       },
     }
   } catch (error) {
-    await cleaner?.stop()
+    await cleaner.close()
     await store.close()
     throw error
   }

@@ -17,7 +17,10 @@ export function sourcesOfPerson(
   personId: string,
   cursor?: string,
 ): Promise<List<Source>> {
-  return sources.byPerson.page({ person_id: personId }, { order: 'desc', limit: SOURCES_PER_PAGE, cursor, ...SKIP })
+  return sources.byPerson.page(
+    { person_id: personId },
+    { order: 'desc', limit: SOURCES_PER_PAGE, cursor, ...SKIP },
+  )
 }
 
 /** Returns a person's newest sources for the profile, and the number of all. */

@@ -56,7 +56,9 @@ export function HomePage(props: HomePageProps): JSX.Element {
         </ol>
       )}
       <OlderLink path={path} paging={paging} end="" />
-      {paging.cursor === undefined && cards.length > 0 && ctx.missingShards.length === 0 ? <EndOfHome isFull={isFull} /> : null}
+      {paging.cursor === undefined && cards.length > 0 && ctx.missingShards.length === 0 ? (
+        <EndOfHome isFull={isFull} />
+      ) : null}
     </Layout>
   )
 }

@@ -3,7 +3,7 @@ import { DataStore, LooseleafError, memoryShards, startCleaner } from 'looseleaf
 import { expect, onTestFinished, test } from 'vitest'
 import { visitConsole } from '../../test/support.ts'
 import { faultsPage } from './faults-page.ts'
-import { holdCleaner } from './hold-cleaner.ts'
+import { holdLoop } from './hold-loop.ts'
 import { createRowCounts } from './row-counts.ts'
 
 test('a cleaner is held after a question, once at a time, its lag grows, and it starts again when the console is closed', async () => {
@@ -12,11 +12,11 @@ test('a cleaner is held after a question, once at a time, its lag grows, and it 
   onTestFinished(() => cleaner.stop())
   await expect.poll(() => cleaner.status().shards.every(({ lastRoundAt }) => lastRoundAt)).toBe(true)
   const held = { stop: () => cleaner.stop(), start: () => (cleaner = startCleaner(store)) }
-  const faults = faultsPage({ store, indexes: [], counts: createRowCounts(), cleaner: held })
+  const faults = faultsPage({ store, indexes: [], counts: createRowCounts(), loops: { cleaner: held } })
   const pages = createConsole({ store, base: '/store', acts: { onAct: () => {} }, pages: [faults] })
   const served = visitConsole(pages)
   const hold = (more: object) => served.act('/store/faults', { hold: 'the cleaner', ...more })
-  expect((await hold({})).body).toContain('starts again after 60 s')
+  expect((await hold({})).body).toContain('will stop for 60 s')
   expect(cleaner.status().isRunning).toBe(true)
   expect((await hold({ sure: 'yes' })).statusCode).toBe(303)
   expect(cleaner.status().isRunning).toBe(false)
@@ -50,9 +50,9 @@ test('a held cleaner starts again by itself, also after a failed stop', async ()
     setOutcome: (text: string) => void calls.push(text),
   }
   const start = (): void => void calls.push('start')
-  await holdCleaner({ stop: async () => calls.push('stop'), start }, 10, actContext)
+  await holdLoop({ stop: async () => calls.push('stop'), start }, 10, actContext)
   expect(calls).toEqual(['stop', 'it star', 'start', 'Ended; it runs again.'])
   const stop = (): Promise<never> => Promise.reject(new Error('no'))
-  await expect(holdCleaner({ stop, start }, 10, actContext)).rejects.toThrow('no')
+  await expect(holdLoop({ stop, start }, 10, actContext)).rejects.toThrow('no')
   expect(calls.at(-1)).toBe('start')
 })
