@@ -190,9 +190,9 @@ export function EntryExtras({
   const files = media.filter(({ url }) => url !== link)
   if (files.length === 0 && tags.length === 0) return null
   return (
-    <p class="extras">
+    <div class="extras">
       {files.map(({ url, type }) => (
-        <a key={url} href={url} rel="ugc nofollow noopener" tabIndex={tabIndex}>
+        <a key={url} class={`file ${type}`} href={url} rel="ugc nofollow noopener" tabIndex={tabIndex}>
           {MEDIA_NAMES[type]}: <bdi>{tidyLine(fileName(url), 40)}</bdi>
         </a>
       ))}
@@ -201,7 +201,7 @@ export function EntryExtras({
           {tag}
         </bdi>
       ))}
-    </p>
+    </div>
   )
 }
 

@@ -16,6 +16,8 @@ export interface LayoutProps {
   readonly feed?: string | undefined
   /** Id of the entry that the page is about; undefined if it is about none. */
   readonly entryId?: string | undefined
+  /** Lists beside the page, above the links to the viewer's own pages. On a narrow screen all are one row. */
+  readonly side?: ComponentChildren
   readonly children: ComponentChildren
 }
 
@@ -27,7 +29,7 @@ const TABS: readonly { readonly section: Section; readonly href: string; readonl
 ]
 
 /** The frame of every page: a sheet of a ring binder with its index tabs on top. */
-export function Layout({ ctx, title, section, feed, entryId, children }: LayoutProps): JSX.Element {
+export function Layout({ ctx, title, section, feed, entryId, side, children }: LayoutProps): JSX.Element {
   return (
     <html lang="en">
       <head>
@@ -70,11 +72,18 @@ export function Layout({ ctx, title, section, feed, entryId, children }: LayoutP
               </ul>
             </nav>
           </header>
+          {ctx.viewer === undefined ? null : (
+            <aside class="side" aria-label="Beside the page">
+              {side}
+              <OwnPages />
+            </aside>
+          )}
           <main class="sheet" id="main" tabIndex={-1}>
             <MissingBar ctx={ctx} />
             {children}
           </main>
           <footer class="foot">
+            <h2 class="side-title">Behind this page</h2>
             <CostLine trace={ctx.trace} xray={ctx.xray} formXray={ctx.formXray} />
             {ctx.window === undefined ? null : (
               <p class="cost">
@@ -95,6 +104,28 @@ export function Layout({ ctx, title, section, feed, entryId, children }: LayoutP
         </div>
       </body>
     </html>
+  )
+}
+
+/** Links to the pages that only the viewer sees. */
+function OwnPages(): JSX.Element {
+  return (
+    <nav class="own-pages" aria-labelledby="own-pages">
+      <h2 class="side-title" id="own-pages">
+        Your pages
+      </h2>
+      <ul>
+        <li>
+          <a href="/following">Following</a>
+        </li>
+        <li>
+          <a href="/settings/services">Services</a>
+        </li>
+        <li>
+          <a href="/settings">Settings</a>
+        </li>
+      </ul>
+    </nav>
   )
 }
 

@@ -33,12 +33,16 @@ export function HomePage(props: HomePageProps): JSX.Element {
   const { cards, unread, justHidden } = home
   const path = media === undefined ? '/' : `/?media=${media}`
   return (
-    <Layout ctx={ctx} title={paging.paged ? 'Older entries' : ''} section="home">
+    <Layout
+      ctx={ctx}
+      title={paging.paged ? 'Older entries' : ''}
+      section="home"
+      side={<UnreadList ctx={ctx} unread={unread} />}
+    >
       <h1 class={paging.paged ? 'page-title' : 'unseen'}>{paging.paged ? 'Older entries' : 'Home'}</h1>
       {paging.paged ? null : <Composer ctx={ctx} form={EMPTY_FORM} />}
       <HomeTools ctx={ctx} order={order} media={media} seenUpTo={seenUpTo} />
       {justHidden === undefined ? null : <HiddenNotice ctx={ctx} entry={justHidden} />}
-      <UnreadList ctx={ctx} unread={unread} />
       {cards.length === 0 && !paging.paged ? (
         <NoEntries ctx={ctx} media={media} />
       ) : (

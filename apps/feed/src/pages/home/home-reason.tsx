@@ -7,14 +7,17 @@ import type { HomeCard } from '../../domain/home/home-page.ts'
 /** Most names of a reason. */
 const NAMES = 3
 
-/** Says why an entry is on a home page. An own message without comments needs no reason. */
+/** Says why an entry is on a home page, unless its head says it: the only followed channel is the person or source that is named there. */
 export function HomeReason({
   ctx,
-  card: { via, bumpedBy },
+  card,
 }: {
   readonly ctx: PageContext
-  readonly card: Pick<HomeCard, 'via' | 'bumpedBy'>
+  readonly card: HomeCard
 }): JSX.Element | null {
+  const { person, source, bumpedBy } = card
+  const isEvident = card.via.every(({ id }) => id === person?.id || id === source?.id)
+  const via = isEvident ? [] : card.via
   if (via.length === 0 && bumpedBy === undefined) return null
   const shown = via.slice(0, via.length > NAMES ? NAMES - 1 : NAMES)
   const others = via.length - shown.length

@@ -31,21 +31,6 @@ export function HomeTools({
 }): JSX.Element {
   return (
     <div class="home-tools">
-      <form method="post" action="/home/order" class="views" aria-label="Order of the entries">
-        <Token ctx={ctx} back={media === undefined ? '/' : `/?media=${media}`} />
-        {ORDERS.map((choice) => (
-          <button
-            key={choice.order}
-            class="plain"
-            type="submit"
-            name="order"
-            value={choice.order}
-            aria-pressed={choice.order === order ? 'true' : 'false'}
-          >
-            {choice.label}
-          </button>
-        ))}
-      </form>
       <nav class="views" aria-label="Kinds of entries">
         <a href="/" aria-current={media === undefined ? 'page' : undefined}>
           All
@@ -56,9 +41,23 @@ export function HomeTools({
           </a>
         ))}
       </nav>
+      <form method="post" action="/home/order" class="orders" aria-label="Order of the entries">
+        <Token ctx={ctx} back={media === undefined ? '/' : `/?media=${media}`} />
+        {ORDERS.map((choice) => (
+          <button
+            key={choice.order}
+            type="submit"
+            name="order"
+            value={choice.order}
+            aria-pressed={choice.order === order ? 'true' : 'false'}
+          >
+            {choice.label}
+          </button>
+        ))}
+      </form>
       {/* The form would also mark entries that the page lacks. */}
       {ctx.unread === undefined || ctx.unread === 0 || ctx.missingShards.length > 0 ? null : (
-        <form method="post" action="/home/read">
+        <form method="post" action="/home/read" class="read-all">
           <Token ctx={ctx} back="/" />
           <input type="hidden" name="until" value={seenUpTo.getTime()} />
           <button class="plain" type="submit">
