@@ -126,6 +126,15 @@ test('an X-ray of a large trace is shortened, and says so', async () => {
   expect(page).toContain('Not shown: there are too many texts.')
 })
 
+test('an X-ray links to its page and to the other X-rays, and never to another server', async () => {
+  const trace = await traced()
+  const page = await bodyOf(window.keep(trace, 'GET /people', '/people'))
+  expect(page).toContain('<a href="/people">Back to the page /people</a>')
+  expect(page).toContain('<a href="/store/xray">All X-rays</a>')
+  for (const path of ['//example.org/', '/\\\\example.org/', 'https://example.org/', 'javascript:alert(1)'])
+    expect(await bodyOf(window.keep(trace, 'odd', path))).not.toContain('Back to the page')
+})
+
 test('a console keeps the last traces and lists the newest first', async () => {
   const trace = await traced()
   const [first, second, third] = ['one', 'two', 'three'].map((title) => window.keep(trace, title))

@@ -60,8 +60,12 @@ export interface Console {
    * must check the user before it calls this.
    */
   handle(request: IncomingMessage, response: ServerResponse): boolean
-  /** Keeps a trace and returns the address of its X-ray. Drops the oldest trace beyond `maxTraces`; with 0 the address leads to no page. */
-  keep(trace: Trace, title: string): string
+  /**
+   * Keeps a trace and returns the address of its X-ray. Drops the oldest trace beyond `maxTraces`; with 0 the address leads to no page. The
+   * X-ray links to `page`, the path of the page that the work rendered, such as `/people`. Default: no link; nor is there one for anything
+   * that is not a path of this server, so a requested address can be passed as it is.
+   */
+  keep(trace: Trace, title: string, page?: string): string
   /** Ends running acts and the streams to browsers, which would keep a server open. */
   close(): void
 }
@@ -171,7 +175,7 @@ export function createConsole(options: ConsoleOptions): Console {
     if (id === '') return { status: 200, title: 'X-rays', body: tracesPage(base, traces.all()) }
     const kept = traces.find(id)
     if (kept === undefined) return notFound('This X-ray was dropped: the console keeps only the latest ones.')
-    return { status: 200, title: `X-ray: ${kept.title}`, body: xrayPage(kept) }
+    return { status: 200, title: `X-ray: ${kept.title}`, body: xrayPage(base, kept) }
   }
 
   async function answer(
@@ -202,7 +206,7 @@ export function createConsole(options: ConsoleOptions): Console {
       void answer(path, query, response, request.method === 'HEAD')
       return true
     },
-    keep: (trace, title) => `${base}/xray/${traces.keep(trace, title).id}`,
+    keep: (trace, title, path) => `${base}/xray/${traces.keep(trace, title, path).id}`,
     close() {
       acts?.close()
       served.forEach((each) => each.close())

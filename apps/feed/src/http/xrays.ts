@@ -13,8 +13,8 @@ declare module 'fastify' {
   }
 }
 
-/** Keeps the trace of a request under a title, and returns its address. */
-export type KeepTrace = (trace: Trace, title: string) => string
+/** Keeps the trace of a request under a title, with the path of its page, and returns its address. */
+export type KeepTrace = (trace: Trace, title: string, page: string | undefined) => string
 
 const COOKIE = 'form_xray'
 /** Seconds in which the page after a form has to be loaded. */
@@ -25,7 +25,9 @@ export const xrays = shared<{ readonly keep: KeepTrace | undefined }>(async (app
   app.decorateRequest('xray', undefined)
   app.decorateRequest('keepXray', function (this: FastifyRequest) {
     if (this.trace === undefined || keep === undefined) return undefined
-    this.xray ??= keep(this.trace, `${this.method} ${this.url.split('?', 1)[0]}`)
+    // Without the query, because all visitors of the window see the address.
+    const [path = '/'] = this.url.split('?', 1)
+    this.xray ??= keep(this.trace, `${this.method} ${path}`, this.method === 'GET' ? path : undefined)
     return this.xray
   })
   app.decorateRequest('formXray', {

@@ -8,11 +8,13 @@ export interface KeptTrace {
   /** Name of the work, for people. */
   readonly title: string
   readonly at: Date
+  /** Path of the page that the work rendered; undefined if it rendered none. */
+  readonly page: string | undefined
   readonly trace: Trace
 }
 
 export interface KeptTraces {
-  keep(trace: Trace, title: string): KeptTrace
+  keep(trace: Trace, title: string, page?: string): KeptTrace
   find(id: string): KeptTrace | undefined
   /** Returns all traces, the newest first. */
   all(): readonly KeptTrace[]
@@ -20,13 +22,18 @@ export interface KeptTraces {
 
 const MAX_TITLE = 200
 
+/** A path of this server. An address of another one begins with two slashes, or with a slash and a backslash. */
+const PATH = /^\/(?![/\\])[^\s\\]*$/
+
 /** Keeps the last `maxTraces` traces. */
 export function createKeptTraces(maxTraces: number): KeptTraces {
   const kept = new Map<string, KeptTrace>()
   return {
-    keep(trace, title) {
+    keep(trace, title, page) {
       const at = new Date(platformTime.now() - (platformTime.elapsed() - trace.startedAt))
-      const added = { id: randomBytes(9).toString('base64url'), title: title.slice(0, MAX_TITLE), at, trace }
+      const id = randomBytes(9).toString('base64url')
+      const isPath = page !== undefined && PATH.test(page)
+      const added = { id, title: title.slice(0, MAX_TITLE), at, page: isPath ? page : undefined, trace }
       kept.set(added.id, added)
       if (kept.size > maxTraces) kept.delete(kept.keys().next().value as string)
       return added

@@ -35,13 +35,14 @@ const KINDS = {
 } as const
 
 /** Renders the X-ray of a trace: its statements, its calls, and a time line. */
-export function xrayPage({ title, at, trace }: KeptTrace): Html {
+export function xrayPage(base: string, { title, at, page, trace }: KeptTrace): Html {
   const statements = cut(trace.statements, MAX_STATEMENTS, 'statement')
   const groups = sameCalls(trace)
   const calls = cut(groups, MAX_CALLS, 'row of calls', 'rows of calls')
   const texts = new Map<string, number>()
   return markup`<h1>X-ray: ${title}</h1>
 <p class="lead">${failuresOf(trace)}${summary(trace)}</p>
+<p>${page === undefined ? undefined : markup`<a href="${page}">Back to the page ${page}</a> · `}<a href="${base}/xray">All X-rays</a></p>
 ${trace.statements.length === 0 ? undefined : scrolling('Time line', timeLine({ ...trace, statements: statements.shown }))}
 <p class="keys">${Object.entries(KINDS).map(([kind, name]) => markup`<span class="key ${kind}"><i></i>${name}</span> `)}</p>
 <h2>Statements</h2>

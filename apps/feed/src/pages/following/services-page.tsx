@@ -3,6 +3,7 @@ import type { Source } from '../../kinds/source.ts'
 import { MAX_LINK_LENGTH } from '../../text/web-link.ts'
 import { tidyLine } from '../../text/plain-text.ts'
 import { Avatar, hueOf } from '../../ui/avatar.tsx'
+import { EmptyState } from '../../ui/empty-state.tsx'
 import { Field, FormErrors, Token, type FormState } from '../../ui/form-parts.tsx'
 import { Layout } from '../../ui/layout.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
@@ -35,22 +36,28 @@ export function ServicesPage({ ctx, services, form }: ServicesPageProps): JSX.El
           <button type="submit">Add</button>
         </div>
       </form>
-      <ul class="rows">
-        {services.map(({ id, title }) => (
-          <li key={id}>
-            <Avatar label={title} hue={hueOf(title)} shape="source" />
-            <a class="name" href={`/sources/${id}`}>
-              <bdi>{title}</bdi>
-            </a>
-            <form method="post" action={`/sources/${id}/unpublish`}>
-              <Token ctx={ctx} back="/settings/services" />
-              <button class="quiet" type="submit">
-                Remove<span class="unseen"> {tidyLine(title, 40)}</span>
-              </button>
-            </form>
-          </li>
-        ))}
-      </ul>
+      {services.length === 0 ? (
+        <EmptyState title="No services yet">
+          <p>With the first one, its entries also appear on your page.</p>
+        </EmptyState>
+      ) : (
+        <ul class="rows">
+          {services.map(({ id, title }) => (
+            <li key={id}>
+              <Avatar label={title} hue={hueOf(title)} shape="source" />
+              <a class="name" href={`/sources/${id}`}>
+                <bdi>{title}</bdi>
+              </a>
+              <form method="post" action={`/sources/${id}/unpublish`}>
+                <Token ctx={ctx} back="/settings/services" />
+                <button class="quiet" type="submit">
+                  Remove<span class="unseen"> {tidyLine(title, 40)}</span>
+                </button>
+              </form>
+            </li>
+          ))}
+        </ul>
+      )}
     </Layout>
   )
 }
