@@ -145,6 +145,15 @@ test('a console keeps the last traces and lists the newest first', async () => {
   expect(list).toContain(third!)
 })
 
+test('the list of X-rays has a row for each page, with its last X-ray and the earlier ones', async () => {
+  const trace = await traced()
+  const [first, second] = ['GET /people', 'GET /people'].map((title) => window.keep(trace, title))
+  const list = await bodyOf('/store/xray')
+  expect(list.split('>GET /people<')).toHaveLength(2)
+  expect(list).toContain(`<a href="${second}">GET /people</a>`)
+  expect(list).toMatch(new RegExp(`<summary>1</summary><a href="${first}">[-: 0-9]+ UTC</a>`))
+})
+
 test('the list of X-rays has the duration and the discarded rows of each, and every X-ray orders its shards by name', async () => {
   const trace = await traced()
   const [statement] = trace.statements

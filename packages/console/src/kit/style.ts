@@ -6,13 +6,13 @@ export const STYLE: string = `
 @media (prefers-color-scheme: dark) { :root { --desk: #141413; --back: #1f1e1b; --card: #282621; --ink: #ece6d9; --soft: #aaa291; --line: #3a3730; --link: #8fcbd0; --mark: #e58a72;
   --index: #7ab2ea; --entities: #fb8b52; --write: #bf9be6; --own: #a2a8b2; --good: #7ccf8c; --bad: #ff8f88; --edge: #7d776a } }
 * { box-sizing: border-box }
-body { margin: 0 auto; max-width: 74rem; padding: 1rem clamp(0rem, 2vw, 1rem) 3rem; background: var(--desk); color: var(--ink);
+body { margin: 0 auto; max-width: 74rem; padding: 1rem 0 3rem; background: var(--desk); color: var(--ink);
   font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
 a { color: var(--link); text-decoration-thickness: 1px; text-underline-offset: .18em } a:focus-visible, summary:focus-visible, .scroll:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
 .skip { position: absolute; left: -99rem } .skip:focus { left: 0; top: 0; padding: .5rem 1rem; background: var(--back) } main:focus { outline: none }
 nav { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 1.1rem; padding: 0 1rem .5rem; font-size: .95rem } nav a { padding: .2rem 0; color: var(--soft); text-decoration: none }
 nav a:hover { color: var(--ink) } nav [aria-current] { color: var(--ink); font-weight: 600; box-shadow: inset 0 -3px var(--mark) } nav a:first-child { font: 600 1.3rem/1.3 var(--serif); color: var(--ink) }
-main { padding: 1rem clamp(1rem, 3vw, 2.5rem) 2.5rem; background: var(--back); border: solid var(--line); border-width: 1px 0 } @media (min-width: 640px) { main { border-width: 1px; border-radius: 4px 10px 10px 4px } }
+main { padding: 1rem clamp(1rem, 3vw, 2.5rem) 2.5rem; background: var(--back); border: solid var(--line); border-width: 1px 0 } @media (min-width: 640px) { body { padding: 1rem } main { border-width: 1px; border-radius: 4px 10px 10px 4px } }
 h1, h2 { font-family: var(--serif); letter-spacing: -.01em; line-height: 1.25 } h1 { font-size: 1.7rem; margin: .25rem 0 .5rem } h2 { font-size: 1.2rem; margin: 2rem 0 .5rem } h3 { font-size: 1rem; margin: 1.25rem 0 .25rem }
 p { max-width: 80ch; margin: .25rem 0 .75rem } .lead { font-size: 1.05rem } .soft { color: var(--soft); font-size: .875rem }
 svg { display: block; width: 100%; height: auto; background: var(--card); border-radius: 8px; padding: .5rem 0; font: 13px system-ui, sans-serif }
@@ -26,7 +26,7 @@ i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; back
 .scroll { --under: var(--back); overflow-x: auto; background: linear-gradient(to right, var(--under) 1.5rem, transparent) left / 2.5rem 100% no-repeat local, linear-gradient(to left, var(--under) 1.5rem, transparent) right / 2.5rem 100% no-repeat local,
   linear-gradient(to right, var(--edge), transparent) left / .6rem 100% no-repeat scroll, linear-gradient(to left, var(--edge), transparent) right / .6rem 100% no-repeat scroll } .scroll svg { min-width: 640px; background: none }
 .scroll:has(> svg) { --under: var(--card); background-color: var(--card); border-radius: 8px } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; min-width: 100% }
-th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); white-space: nowrap } thead th { white-space: normal; vertical-align: bottom } tbody th { font-weight: inherit }
+th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); white-space: nowrap } thead th { white-space: normal; overflow-wrap: normal; vertical-align: bottom } tbody th { font-weight: inherit }
 code { display: block; width: min(60ch, 75vw); white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; color: var(--soft) }
 summary { cursor: pointer } .yes { color: var(--good) } .no { color: var(--bad); font-weight: 600 }
 .long { white-space: normal; overflow-wrap: break-word; display: inline-block; min-width: 9ch; max-width: 40ch } .id, .when { white-space: normal; display: inline-block; min-width: 20ch } .when { min-width: 16ch }

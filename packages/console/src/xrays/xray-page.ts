@@ -24,6 +24,8 @@ const MAX_TEXT = 600
 const MAX_STATEMENTS = 100
 const MAX_CALLS = 40
 const MAX_TEXTS = 17
+/** Largest number of links to earlier X-rays of a page. */
+const MAX_EARLIER = 20
 
 const KINDS = {
   index: 'index rows',
@@ -120,6 +122,24 @@ function statementRow(
   ]
 }
 
+/** Renders the last X-ray of a page, and links to the earlier ones. */
+function traceRow(base: string, last: KeptTrace, earlier: readonly KeptTrace[]): (Html | string)[] {
+  const { id, title, at, trace } = last
+  const { shown, note } = cut(earlier, MAX_EARLIER, 'more')
+  return [
+    long(markup`<a href="${base}/xray/${id}">${title}</a>${failedCalls(trace)}`),
+    moment(timeText(at)),
+    milliseconds(tookMs(trace)),
+    `${trace.calls.length}`,
+    `${trace.statements.length}`,
+    `${discardedRows(trace)}`,
+    earlier.length === 0
+      ? ''
+      : markup`<details><summary>${earlier.length}</summary>${shown.map((each) => markup`<a href="${base}/xray/${each.id}">${timeText(each.at)}</a>, ${milliseconds(tookMs(each.trace))}${failedCalls(each.trace)}<br>`)}${note}</details>`,
+  ]
+}
+
+/** Renders the list of X-rays, those of the same page together. */
 export function tracesPage(base: string, traces: readonly KeptTrace[]): Html {
   return markup`<h1>X-rays</h1>
 <p class="lead">An X-ray shows the statements behind a page of the application. Every call becomes statements, and concurrent calls share them.</p>
@@ -127,15 +147,10 @@ ${
   traces.length === 0
     ? markup`<p>This process has none yet. The application makes them: it runs its work in store.trace and passes the trace to keep() of the console.</p>`
     : markup`<div class="narrow">${table(
-        ['work', 'when', 'took', 'calls', 'state­ments', 'dis­carded rows'],
-        traces.map(({ id, title, at, trace }) => [
-          long(markup`<a href="${base}/xray/${id}">${title}</a>${failedCalls(trace)}`),
-          moment(timeText(at)),
-          milliseconds(tookMs(trace)),
-          `${trace.calls.length}`,
-          `${trace.statements.length}`,
-          `${discardedRows(trace)}`,
-        ]),
+        ['work', 'when', 'took', 'calls', 'state­ments', 'dis­carded rows', 'earlier ones'],
+        [...Map.groupBy(traces, ({ title }) => title).values()].flatMap(([last, ...earlier]) =>
+          last === undefined ? [] : [traceRow(base, last, earlier)],
+        ),
         'X-rays',
       )}</div>`
 }`

@@ -1,6 +1,9 @@
 import type { Entry } from '../../kinds/entry.ts'
+import { followId } from '../../kinds/follow.ts'
+import type { Person } from '../../kinds/person.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { cardsOf, type Card, type CommentBy } from '../entries/cards.ts'
+import { listPeople } from '../accounts/people.ts'
 import { byId } from '../site/lists.ts'
 import { countUnread, isUnread, type HomePart, type HomeRow, type HomeRows } from './home-list.ts'
 
@@ -26,6 +29,8 @@ export interface HomeCards {
   readonly cards: readonly HomeCard[]
   /** Channels with unread entries, most first. */
   readonly unread: readonly { readonly channel: Channel; readonly unread: number }[]
+  /** People whom the person does not follow: those who comment on these entries or like them. On an empty page, the first members. */
+  readonly suggested: readonly Person[]
   /** An entry that was just hidden, so that the page can offer to show it again. */
   readonly justHidden: Entry | undefined
 }
@@ -61,6 +66,7 @@ export async function homeCards(
     personId,
   )
   return {
+    suggested: await suggestedPeople(data, personId, cards, home),
     cards: cards.map((card, i) => {
       const { row } = shown[i] as { row: HomeRow }
       return {
@@ -77,4 +83,26 @@ export async function homeCards(
     })),
     justHidden: hiddenId === undefined ? undefined : entries.get(hiddenId),
   }
+}
+
+/** Largest numbers of suggested people, and of people who are considered. */
+const MAX_SUGGESTED = 4
+const MAX_CONSIDERED = 12
+
+async function suggestedPeople(
+  data: SiteData,
+  personId: string,
+  cards: readonly Card[],
+  { rows }: HomeRows,
+): Promise<readonly Person[]> {
+  const met = cards.flatMap(({ comments, likes }) => [...comments.items, ...likes.items])
+  const people =
+    rows.length === 0 ? (await listPeople(data)).items : met.flatMap(({ person }) => person ?? [])
+  const known = new Set([personId, ...rows.flatMap(({ via }) => via)])
+  const others = new Map(people.filter(({ id }) => !known.has(id)).map((person) => [person.id, person]))
+  const considered = [...others.values()].slice(0, MAX_CONSIDERED)
+  if (considered.length === 0) return []
+  const ids = considered.map(({ id }) => followId(personId, id))
+  const follows = await byId(data.follows, ids)
+  return considered.filter((_, i) => !follows.has(ids[i]!)).slice(0, MAX_SUGGESTED)
 }

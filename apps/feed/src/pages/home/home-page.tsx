@@ -13,6 +13,7 @@ import { Composer } from './composer.tsx'
 import { HiddenNotice, HideForm } from './hide-forms.tsx'
 import { HomeTools } from './home-tools.tsx'
 import { HomeReason } from './home-reason.tsx'
+import { Suggestions } from './suggestions.tsx'
 import { UnreadList } from './unread-list.tsx'
 
 export interface HomePageProps {
@@ -30,14 +31,14 @@ export interface HomePageProps {
 /** The home page of a signed-in person: entries of the people and sources that the person follows. */
 export function HomePage(props: HomePageProps): JSX.Element {
   const { ctx, home, order, media, seenUpTo, isFull, paging } = props
-  const { cards, unread, justHidden } = home
+  const { cards, justHidden } = home
   const path = media === undefined ? '/' : `/?media=${media}`
   return (
     <Layout
       ctx={ctx}
       title={paging.paged ? 'Older entries' : ''}
       section="home"
-      side={<UnreadList ctx={ctx} unread={unread} />}
+      side={<Beside ctx={ctx} home={home} />}
     >
       <h1 class={paging.paged ? 'page-title' : 'unseen'}>{paging.paged ? 'Older entries' : 'Home'}</h1>
       {paging.paged ? null : <Composer ctx={ctx} form={EMPTY_FORM} />}
@@ -64,6 +65,15 @@ export function HomePage(props: HomePageProps): JSX.Element {
         <EndOfHome isFull={isFull} />
       ) : null}
     </Layout>
+  )
+}
+
+function Beside({ ctx, home }: Pick<HomePageProps, 'ctx' | 'home'>): JSX.Element {
+  return (
+    <>
+      <UnreadList ctx={ctx} unread={home.unread} />
+      <Suggestions ctx={ctx} people={home.suggested} />
+    </>
   )
 }
 
