@@ -37,7 +37,7 @@ export function ServicesPage({ ctx, services, form }: ServicesPageProps): JSX.El
         </div>
       </form>
       {services.length === 0 ? (
-        <EmptyState title="No services yet">
+        <EmptyState ctx={ctx} title="No services yet">
           <p>With the first one, its entries also appear on your page.</p>
         </EmptyState>
       ) : (
