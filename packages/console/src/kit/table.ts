@@ -19,7 +19,7 @@ export function scrolling(label: string, content: Html, kind = ''): Html {
   return markup`<div class="scroll${kind}" tabindex="0" role="region" aria-label="${label}">${content}</div>`
 }
 
-/** Renders a table that scrolls on its own. The first cell of a row is its header. Leaves out columns without any content: cells that are empty or “–”. */
+/** Renders a table that scrolls on its own. The first cell of a row is its header. Leaves out columns without any content. */
 export function table(
   head: readonly string[],
   rows: readonly (readonly (Html | string)[])[],
@@ -27,7 +27,7 @@ export function table(
 ): Html {
   const columns = head
     .keys()
-    .filter((i) => i === 0 || rows.some((row) => row[i] !== '' && row[i] !== '–'))
+    .filter((i) => i === 0 || rows.some((row) => row[i] !== ''))
     .toArray()
   const numbers = columns.flatMap((i, at) =>
     at > 0 && rows.length > 0 && rows.every((row) => typeof row[i] === 'string' && NUMBER.test(row[i]))
