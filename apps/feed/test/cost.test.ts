@@ -18,7 +18,7 @@ beforeAll(async () => {
   site = await openTestSite()
   await fillHomeOf('mira')
   // The store reads rows together with entities once it has seen where the rows of an index lead.
-  await createVisitor(site.app).get('/')
+  for (const path of ['/', '/search?q=the']) await createVisitor(site.app).get(path)
 })
 afterAll(() => site.close())
 
@@ -89,6 +89,11 @@ const BUDGETS: readonly [path: string, anybody: number, signedIn: number][] = [
   ['a source', 13, 17],
   ['an entry', 4, 8],
   ['/import', 0, 4],
+  ['/search', 0, 3],
+  ['/search?q=the', 8, 11],
+  ['/search?q=the+a', 11, 14],
+  ['/search?q=the+from:mira', 15, 18],
+  ['/tags/bread', 1, 4],
   ['/sign-in', 2, 5],
   ['/join', 0, 3],
   ['/following', 0, 7],

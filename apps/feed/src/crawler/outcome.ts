@@ -1,4 +1,5 @@
 import { unset } from 'looseleaf'
+import { titledAs } from '../domain/search/found-by.ts'
 import type { ParsedFeed } from '../feeds/parse/parsed-feed.ts'
 import type { Source } from '../kinds/source.ts'
 import type { SourceChange } from './due.ts'
@@ -40,7 +41,7 @@ export function changedFeed(
   )
   return {
     ...succeeded(intervalOf(perWeek), answer, feed.ttlMs, now),
-    title: feed.title,
+    ...titledAs(feed.title),
     about: feed.about || about,
     link: feed.link ?? link ?? unset,
     per_week: perWeek ?? unset,

@@ -34,6 +34,9 @@ const schema = z.object({
     .optional(),
   media_kind: z.enum(MEDIA_KINDS),
   tags: z.array(z.string()).readonly().optional(),
+  /** Words and folded tags by which a search finds it: see `foundBy`. */
+  terms: z.array(z.string()).readonly().optional(),
+  tag_keys: z.array(z.string()).readonly().optional(),
   /** Time of the last edit, by its author or its source. */
   edited: z.date().optional(),
   /** Set once the author has removed it: it has no content then, and only its comments stay. */
@@ -50,7 +53,13 @@ export const Entry = defineKind('entry', {
      * its entry (`shardOn: 'id'`), and the page merges rows of all shards.
      */
     byTime: { by: [{ published: 'time' }], shardOn: 'id' },
-    /** Serves a person's page. All rows of a person are on one shard. */
+    /**
+     * These four serve searches, alone or together: after their first property they have the same one. An entry has up to 60 terms. Their
+     * rows are on its own shard (`shardOn: 'id'`), so that a write of an entry reaches one shard for them; a search asks all shards.
+     */
+    byTerm: { by: [{ terms: { type: 'string[]', nulls: 'skip' } }, { published: 'time' }], shardOn: 'id' },
+    byTag: { by: [{ tag_keys: { type: 'string[]', nulls: 'skip' } }, { published: 'time' }] },
+    /** Serves a person's page, too. All rows of a person are on one shard. */
     byPerson: { by: [{ person_id: { type: 'uuid', nulls: 'skip' } }, { published: 'time' }] },
     bySource: { by: [{ source_id: { type: 'uuid', nulls: 'skip' } }, { published: 'time' }] },
     /** Has all that a home page needs of a channel that is read at each visit, so that the page reads only the entries that it shows. */

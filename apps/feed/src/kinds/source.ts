@@ -6,6 +6,8 @@ export const SOURCE_STRIPES = 16
 
 const sourceProperties = z.object({
   title: z.string(),
+  /** Words of the title, by which a search finds the source: see `titledAs`. */
+  title_terms: z.array(z.string()).readonly().optional(),
   /** Description in a few words. */
   about: z.string(),
   link: z.string().optional(),
@@ -59,6 +61,7 @@ export const Source = defineKind('source', {
     byPerson: { by: [{ person_id: { type: 'uuid', nulls: 'skip' } }, { added: 'time' }] },
     /** Finds the source of a feed by any of its names. There is a row per name. */
     byName: { by: [{ known_as: 'string[]' }] },
+    byTitleTerm: { by: [{ title_terms: { type: 'string[]', nulls: 'skip' } }, { added: 'time' }] },
     byImport: { by: [{ import_id: { type: 'uuid', nulls: 'skip' } }] },
     /** Finds the sources to fetch. */
     byDue: {

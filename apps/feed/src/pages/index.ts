@@ -12,6 +12,7 @@ import { homeRoutes } from './home/route.tsx'
 import { importRoutes } from './imports/route.tsx'
 import { likeRoutes } from './likes/route.ts'
 import { peopleRoutes } from './people/route.tsx'
+import { searchRoutes } from './search/route.tsx'
 import { signInRoutes } from './sign-in/route.tsx'
 import { sourceRoutes } from './sources/route.tsx'
 
@@ -24,6 +25,7 @@ const pageRoutes = [
   commentRoutes,
   likeRoutes,
   importRoutes,
+  searchRoutes,
   signInRoutes,
   joinRoutes,
   settingsRoutes,

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { fileName } from '../feeds/parse/media.ts'
+import { fromFirstMatch } from '../text/excerpt.ts'
 import { NAME_LENGTH, tidyLine } from '../text/plain-text.ts'
 import { hostOf } from '../text/web-link.ts'
 import type { Entry } from '../kinds/entry.ts'
@@ -9,22 +10,27 @@ import { Avatar, hueOf } from './avatar.tsx'
 import { CommentItem } from './comment-item.tsx'
 import { LikeButton } from './like-button.tsx'
 import { LikesLine } from './likes-line.tsx'
+import { MarkedText } from './marked-text.tsx'
 import type { PageContext } from './page-context.ts'
+import { tagPath } from './tag-path.ts'
 import { TimeAgo } from './time-ago.tsx'
 
 /** A list of entries. */
 export function EntryList({
   ctx,
   cards,
+  terms,
 }: {
   readonly ctx: PageContext
   readonly cards: readonly Card[]
+  /** Words to mark. */
+  readonly terms?: ReadonlySet<string>
 }): JSX.Element {
   return (
     <ol class="entries">
       {cards.map((card) => (
         <li key={card.entry.id}>
-          <EntryCard ctx={ctx} card={card} />
+          <EntryCard ctx={ctx} card={card} terms={terms} />
         </li>
       ))}
     </ol>
@@ -50,10 +56,12 @@ export interface EntryCardProps {
   readonly reason?: JSX.Element
   /** Further forms for it. */
   readonly acts?: JSX.Element
+  /** Words to mark in its texts. The text of the card begins near the first of them. */
+  readonly terms?: ReadonlySet<string> | undefined
 }
 
 /** An entry in a list, with its likes and last comments. */
-export function EntryCard({ ctx, card, reason, acts }: EntryCardProps): JSX.Element {
+export function EntryCard({ ctx, card, reason, acts, terms }: EntryCardProps): JSX.Element {
   const { entry, comments, likes } = card
   const page = `/entries/${entry.id}`
   const earlier = comments.total - comments.items.length
@@ -64,10 +72,10 @@ export function EntryCard({ ctx, card, reason, acts }: EntryCardProps): JSX.Elem
       <div class="entry-main">
         <EntryHead ctx={ctx} card={card} tabIndex={CARD_TAB_INDEX} />
         {reason}
-        <CardTitle entry={entry} />
+        <CardTitle entry={entry} terms={terms} />
         {entry.body === undefined ? null : (
           <p class="entry-body clamp" dir="auto">
-            {tidyLine(entry.body, CARD_BODY_LENGTH)}
+            <MarkedText text={excerptOf(entry.body, terms)} terms={terms} />
           </p>
         )}
         <EntryExtras entry={entry} tabIndex={CARD_TAB_INDEX} />
@@ -101,12 +109,18 @@ export function EntryCard({ ctx, card, reason, acts }: EntryCardProps): JSX.Elem
 }
 
 /** The title of an entry on its card: a heading for a shared page, and a paragraph for a message, which is all of its entry. */
-function CardTitle({ entry: { title, link } }: { readonly entry: Entry }): JSX.Element {
+function CardTitle({
+  entry: { title, link },
+  terms,
+}: {
+  readonly entry: Entry
+  readonly terms: ReadonlySet<string> | undefined
+}): JSX.Element {
   const text = tidyLine(title, CARD_TITLE_LENGTH)
   if (link === undefined) {
     return (
       <p class="entry-title" dir="auto">
-        {text}
+        <MarkedText text={text} terms={terms} />
       </p>
     )
   }
@@ -115,13 +129,22 @@ function CardTitle({ entry: { title, link } }: { readonly entry: Entry }): JSX.E
     <div class="entry-title" dir="auto">
       <h2>
         <a href={link} rel="ugc nofollow noopener">
-          {text.slice(0, end)}
-          {end === text.length ? null : <span aria-hidden="true">{text.slice(end)}</span>}
+          <MarkedText text={text.slice(0, end)} terms={terms} />
+          {end === text.length ? null : (
+            <span aria-hidden="true">
+              <MarkedText text={text.slice(end)} terms={terms} />
+            </span>
+          )}
         </a>
       </h2>{' '}
       <bdi class="host">{hostOf(link)}</bdi>
     </div>
   )
+}
+
+/** Returns the beginning of a body, or its part around the first word that was searched for. */
+function excerptOf(body: string, terms: ReadonlySet<string> | undefined): string {
+  return tidyLine(terms === undefined ? body : fromFirstMatch(body, terms), CARD_BODY_LENGTH)
 }
 
 /** Returns the begin of a title, up to the end of a word, which is the name of its link. Screen readers read names aloud in full. */
@@ -197,9 +220,9 @@ export function EntryExtras({
         </a>
       ))}
       {tags.map((tag) => (
-        <bdi key={tag} class="tag">
-          {tag}
-        </bdi>
+        <a key={tag} class="tag" href={tagPath(tag)} tabIndex={tabIndex}>
+          <bdi>{tag.replace(/^#/, '')}</bdi>
+        </a>
       ))}
     </div>
   )

@@ -4,6 +4,7 @@ import { CostLine } from './cost-line.tsx'
 import { Token } from './form-parts.tsx'
 import { MissingBar } from './missing-bar.tsx'
 import type { PageContext } from './page-context.ts'
+import { SearchForm } from './search-form.tsx'
 
 export type Section = 'home' | 'people' | 'sources' | 'import' | 'sign-in'
 
@@ -14,6 +15,8 @@ export interface LayoutProps {
   readonly section?: Section
   /** Address of an Atom feed with the entries of this page; undefined if there is none. */
   readonly feed?: string | undefined
+  /** Text of the search field. Default: empty. */
+  readonly search?: string
   /** Id of the entry that the page is about; undefined if it is about none. */
   readonly entryId?: string | undefined
   /** Lists beside the page, above the links to the viewer's own pages. On a narrow screen all are one row. */
@@ -29,7 +32,16 @@ const TABS: readonly { readonly section: Section; readonly href: string; readonl
 ]
 
 /** The frame of every page: a sheet of a ring binder with its index tabs on top. */
-export function Layout({ ctx, title, section, feed, entryId, side, children }: LayoutProps): JSX.Element {
+export function Layout({
+  ctx,
+  title,
+  section,
+  feed,
+  search,
+  entryId,
+  side,
+  children,
+}: LayoutProps): JSX.Element {
   return (
     <html lang="en">
       <head>
@@ -53,6 +65,7 @@ export function Layout({ ctx, title, section, feed, entryId, side, children }: L
               <Rings />
               Looseleaf
             </a>
+            <SearchForm text={search} />
             <SignedIn ctx={ctx} isSignIn={section === 'sign-in'} />
             <nav class="tabs" aria-label="Site">
               <ul>

@@ -7,6 +7,7 @@ import type { Person } from '../../kinds/person.ts'
 import { serviceId, type Service } from '../../kinds/service.ts'
 import type { Source } from '../../kinds/source.ts'
 import { freshEntry } from '../../domain/entries/fresh-entry.ts'
+import { titledAs } from '../../domain/search/found-by.ts'
 import { likeId, sourceId } from '../../kinds/ids.ts'
 import { namesOfFile } from '../../domain/sources/source-names.ts'
 import { fractionOf, shuffled } from './fraction.ts'
@@ -56,7 +57,7 @@ export function sampleEntities(sample: Sample, now: Date): SampleEntities {
     joined: new Date(now.getTime() - OLDEST - (sample.people.length - i) * 3 * DAY),
   }))
   const sources = sample.sources.map(({ key, by, ...about }, i) => {
-    const source = { ...about, person_id: idOf(by) }
+    const source = { ...about, ...titledAs(about.title), person_id: idOf(by) }
     const known_as = namesOfFile(source)
     const added = new Date(now.getTime() - OLDEST + i * 5 * DAY)
     return { key, by, source: { id: sourceId(known_as[0] as string), ...source, known_as, added } }

@@ -1,6 +1,7 @@
 import { isLooseleafError, unset } from 'looseleaf'
 import type { Entry } from '../../kinds/entry.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
+import { foundBy } from '../search/found-by.ts'
 import { freshEntry, linkedAs } from './fresh-entry.ts'
 import { insertOnce, type PostOptions } from './insert-once.ts'
 import type { List } from '../site/lists.ts'
@@ -96,6 +97,7 @@ export async function editEntry(
     link: link ?? unset,
     link_key: link_key ?? unset,
     media_kind,
+    ...foundBy({ ...entry, title }),
     edited: now,
   })
   return true
@@ -132,6 +134,8 @@ export async function removeContent(
     media: unset,
     media_kind: 'text',
     tags: unset,
+    terms: unset,
+    tag_keys: unset,
     edited: unset,
     // Without these, lists of people, sources and imports do not have it; `quiet` keeps it out of home pages.
     person_id: unset,

@@ -1,4 +1,5 @@
 import { linkId, type Entry, type MediaKind } from '../../kinds/entry.ts'
+import { foundBy } from '../search/found-by.ts'
 import { addressKey } from '../../text/web-link.ts'
 
 /** Properties of a new entry that are not derived from others. */
@@ -17,6 +18,7 @@ export function freshEntry(facts: EntryFacts, arrived: Date): Omit<Entry, 'id' |
   return {
     ...facts,
     ...linkedAs(facts),
+    ...foundBy(facts),
     channel_id,
     arrived,
     bumped: arrived,

@@ -1,11 +1,10 @@
+import { MEDIA_KINDS, type MediaKind } from '../../kinds/entry.ts'
 import { folded, termsOf } from '../../text/terms.ts'
+import { tagKey } from './found-by.ts'
 
-/** Words of a search that are looked up; each is a range of an index. */
+/** Words, tags and names of a search that are looked up; each is a range of an index. */
 export const MAX_SEARCH_TERMS = 8
 export const MAX_SEARCH_LENGTH = 200
-
-export const mediaKinds = ['text', 'link', 'image', 'audio', 'video'] as const
-export type MediaKind = (typeof mediaKinds)[number]
 
 /** A search as it was understood. */
 export interface Search {
@@ -17,6 +16,7 @@ export interface Search {
   readonly from: string | undefined
   /** Words of the title of a source. */
   readonly source: string | undefined
+  /** Folded tags. */
   readonly tags: readonly string[]
   readonly media: MediaKind | undefined
   /** Entries from this time on, and those before this time. */
@@ -39,7 +39,7 @@ export function parseSearch(text: string): ParsedSearch {
     return refused(`A search has at most ${MAX_SEARCH_LENGTH} characters; this one has ${text.length}.`)
   const words: string[] = []
   const phrases: string[] = []
-  const tags: string[] = []
+  const tags = new Set<string>()
   const given = new Map<Operator, string>()
   for (const [whole, name, quotedValue, plainValue, phrase] of text.replace(/[“”„]/g, '"').matchAll(PART)) {
     const operator = OPERATORS.find((one) => one === name?.toLowerCase())
@@ -51,13 +51,15 @@ export function parseSearch(text: string): ParsedSearch {
     }
     const value = (quotedValue ?? plainValue ?? '').trim()
     if (value === '') return refused(`${operator}: needs a value, such as ${EXAMPLES[operator]}.`)
-    if (operator === 'tag') tags.push(value.replace(/^#/, ''))
-    else if (given.has(operator)) return refused(`A search has one ${operator}: at most.`)
+    if (operator === 'tag') {
+      if (tagKey(value) === '') return refused(`tag: needs a value, such as ${EXAMPLES.tag}.`)
+      tags.add(tagKey(value))
+    } else if (given.has(operator)) return refused(`A search has one ${operator}: at most.`)
     else given.set(operator, value)
   }
   const media = given.get('has')?.toLowerCase()
   if (media !== undefined && !isMedia(media))
-    return refused(`has: takes ${mediaKinds.join(', ')}; got “${media.slice(0, 30)}”.`)
+    return refused(`has: takes ${MEDIA_KINDS.join(', ')}; got “${media.slice(0, 30)}”.`)
   const since = dayOf(given.get('since'))
   const before = dayOf(given.get('before'))
   for (const [operator, day] of [
@@ -69,19 +71,21 @@ export function parseSearch(text: string): ParsedSearch {
         `${operator}: takes a day such as 2026-11-26; got “${given.get(operator)?.slice(0, 30)}”.`,
       )
   const terms = termsOf(words.join(' '), Infinity)
-  if (terms.length > MAX_SEARCH_TERMS)
-    return refused(`A search has at most ${MAX_SEARCH_TERMS} words; this one has ${terms.length}.`)
+  const parts = terms.length + tags.size + Number(given.has('from')) + Number(given.has('source'))
+  if (parts > MAX_SEARCH_TERMS) {
+    return refused(`A search has at most ${MAX_SEARCH_TERMS} words, tags and names; this one has ${parts}.`)
+  }
   const search = {
     terms,
     phrases,
     from: given.get('from'),
     source: given.get('source'),
-    tags,
+    tags: [...tags],
     media,
     since: since as Date | undefined,
     before: before as Date | undefined,
   }
-  const isEmpty = terms.length + tags.length === 0 && search.from === undefined && search.source === undefined
+  const isEmpty = terms.length + tags.size === 0 && search.from === undefined && search.source === undefined
   if (isEmpty) return refused('Give a word, a tag, a person or a source to search for.')
   return { ok: true, search }
 }
@@ -97,7 +101,7 @@ const EXAMPLES: Readonly<Record<Operator, string>> = {
 
 const refused = (reason: string): ParsedSearch => ({ ok: false, reason })
 
-const isMedia = (text: string): text is MediaKind => mediaKinds.some((kind) => kind === text)
+const isMedia = (text: string): text is MediaKind => MEDIA_KINDS.some((kind) => kind === text)
 
 /** Returns the beginning of a day in UTC. */
 function dayOf(text: string | undefined): Date | 'invalid' | undefined {

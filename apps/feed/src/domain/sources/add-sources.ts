@@ -2,6 +2,7 @@ import { isLooseleafError } from 'looseleaf'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { SOURCE_STRIPES } from '../../kinds/source.ts'
 import { hostOf } from '../../text/web-link.ts'
+import { titledAs } from '../search/found-by.ts'
 import type { SavedSource, SaveOptions } from './save-file-source.ts'
 import { feedName, fetchedSourceId } from './source-names.ts'
 
@@ -45,7 +46,7 @@ export async function addSources(
       const added = new Date(now.getTime() - at - i)
       return {
         id,
-        title: title || hostOf(address),
+        ...titledAs(title || hostOf(address)),
         about,
         ...(link !== undefined && { link }),
         feed_link: address,

@@ -2,6 +2,7 @@ import { unset, type ChangesOf } from 'looseleaf'
 import { sourceId } from '../../kinds/ids.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import type { Source } from '../../kinds/source.ts'
+import { titledAs } from '../search/found-by.ts'
 import { namesOfFile, type FileAddresses } from './source-names.ts'
 
 export interface FileSource extends FileAddresses {
@@ -32,7 +33,10 @@ export async function saveFileSource(
   if (known === undefined) {
     const id = sourceId(names[0] as string)
     await beforeNew()
-    await sources.put({ ...file, known_as: names, import_id, added: new Date() }, { id })
+    await sources.put(
+      { ...file, ...titledAs(file.title), known_as: names, import_id, added: new Date() },
+      { id },
+    )
     return { id, created: true }
   }
   const change = changeOf(known, file, names)
@@ -62,7 +66,7 @@ function changeOf(
 ): ChangesOf<typeof Source> | undefined {
   // Missing values keep the stored ones.
   const change = {
-    title: file.title,
+    ...titledAs(file.title),
     about: file.about || known.about,
     link: file.link ?? known.link,
     feed_link: file.feed_link ?? known.feed_link,

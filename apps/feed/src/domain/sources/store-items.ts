@@ -5,6 +5,7 @@ import { importedEntryId } from '../../kinds/ids.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { addressKey } from '../../text/web-link.ts'
 import { removeContent, UNDATED_BEFORE } from '../entries/entries.ts'
+import { foundBy } from '../search/found-by.ts'
 import { freshEntry, linkedAs, type EntryFacts } from '../entries/fresh-entry.ts'
 
 /** Items per batch of reads and writes. */
@@ -194,6 +195,7 @@ function changeOf(entry: Entry, item: FeedItem, now: Date): ChangesOf<typeof Ent
     link: item.link ?? unset,
     link_key: link_key ?? unset,
     media_kind,
+    ...foundBy(item),
     author: item.author ?? unset,
     published: item.published ?? entry.published,
     media: item.media.length === 0 ? unset : item.media,

@@ -1,0 +1,36 @@
+import type { JSX } from 'preact'
+import type { Card } from '../../domain/entries/cards.ts'
+import { EmptyState } from '../../ui/empty-state.tsx'
+import { EntryList } from '../../ui/entry-card.tsx'
+import { Layout } from '../../ui/layout.tsx'
+import { OlderLink, type Paging } from '../../ui/older-link.tsx'
+import type { PageContext } from '../../ui/page-context.ts'
+import { tagPath } from '../../ui/tag-path.ts'
+
+export interface TagPageProps {
+  readonly ctx: PageContext
+  readonly tag: string
+  readonly cards: readonly Card[]
+  readonly paging: Paging
+}
+
+/** The newest entries with a tag. */
+export function TagPage({ ctx, tag, cards, paging }: TagPageProps): JSX.Element {
+  return (
+    <Layout ctx={ctx} title={`#${tag}`} search={`tag:"${tag}" `}>
+      <h1 class="page-title">
+        <bdi>#{tag}</bdi>
+      </h1>
+      {cards.length === 0 && !paging.paged ? (
+        <EmptyState title="Nothing with this tag">
+          <p>
+            No entry has this tag. <a href="/search">Search</a> for a word instead.
+          </p>
+        </EmptyState>
+      ) : (
+        <EntryList ctx={ctx} cards={cards} />
+      )}
+      <OlderLink path={tagPath(tag)} paging={paging} />
+    </Layout>
+  )
+}
