@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inboxItemId } from '../src/kinds/inbox-item.ts'
 import { followId } from '../src/kinds/follow.ts'
-import { backfill } from '../src/domain/home/commands.ts'
+import { freshEntry } from '../src/domain/entries/fresh-entry.ts'
+import { backfill, itemOf } from '../src/domain/home/commands.ts'
 import { postEntry } from '../src/domain/entries/entries.ts'
 import {
   addOffered,
@@ -151,6 +153,35 @@ test('the entries with the same link cost two statements with the index, and non
     await addOffered(another.site)
     // One statement for index rows, and one for the entries, which are on one shard.
     expect(await count()).toBe(without + 2)
+  } finally {
+    await another.close()
+  }
+})
+
+test('the stories of a home page cost one statement for index rows per shard and one for entities, and none without the index', async () => {
+  const another = await openTestSite()
+  try {
+    const { data } = another.site
+    const [mira, ada] = await data.people.byTime.all({}, { scatter: true })
+    const at = new Date()
+    for (const [i, person] of [mira, ada].entries()) {
+      for (let each = 0; each < 8; each++) {
+        const facts = { title: `${i} ${each}`, link: `https://example.org/${each}`, published: at }
+        const entry = await data.entries.insert(freshEntry({ ...facts, person_id: person?.id ?? '' }, at))
+        const item = itemOf(entry, mira?.id ?? '', [person?.id ?? ''], at)
+        await data.inbox.insert(item, { id: inboxItemId(mira?.id ?? '', entry.id) })
+      }
+    }
+    const visitor = createVisitor(another.app)
+    await visitor.signIn(mira?.name ?? '')
+    const count = async (): Promise<[cards: number, statements: number]> => {
+      await visitor.get('/')
+      const { result, statements } = await executed(() => visitor.get('/'))
+      return [result.body.match(/<article/g)?.length ?? 0, statements.length]
+    }
+    const [cards, without] = await count()
+    await addOffered(another.site)
+    expect(await count()).toEqual([cards - 8, without + 4])
   } finally {
     await another.close()
   }

@@ -63,6 +63,8 @@ export function seenUpTo({ rows }: HomeRows): Date {
 
 export interface HomePart {
   readonly rows: readonly HomeRow[]
+  /** All rows of the list that it is a part of, in order. */
+  readonly all: readonly HomeRow[]
   readonly cursor: string | undefined
   readonly previous: string | undefined
 }
@@ -84,6 +86,7 @@ export function cutHome(
   const before = all[start - ROWS_PER_PAGE - 1]
   return {
     rows,
+    all,
     cursor: last !== undefined && start + rows.length < all.length ? cursorAt(last, home.order) : undefined,
     previous: before === undefined ? undefined : cursorAt(before, home.order),
   }

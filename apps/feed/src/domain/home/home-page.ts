@@ -5,6 +5,7 @@ import type { SiteData } from '../../kinds/site-data.ts'
 import { cardsOf, type Card, type CommentBy } from '../entries/cards.ts'
 import { listPeople } from '../accounts/people.ts'
 import { byId } from '../site/lists.ts'
+import { foldByLink, type Story } from './stories.ts'
 import { countUnread, isUnread, type HomePart, type HomeRow, type HomeRows } from './home-list.ts'
 
 /** An entry of a home page, with the reason why it is there. */
@@ -12,6 +13,8 @@ export interface HomeCard extends Card {
   readonly isUnread: boolean
   /** Followed channels that brought it. Empty for an own message. */
   readonly via: readonly Channel[]
+  /** Channels that brought entries with the same link, those of this entry first. Empty unless another entry is folded into it. */
+  readonly sharers: readonly Channel[]
   /** The last comment if it moved the entry up; undefined if none did. */
   readonly bumpedBy: CommentBy | undefined
 }
@@ -35,7 +38,10 @@ export interface HomeCards {
   readonly justHidden: Entry | undefined
 }
 
-/** Reads the cards of a part of a home, and the names of its channels. Removed entries are left out. */
+/**
+ * Reads the cards of a part of a home, and the names of its channels. Removed entries are left out, and so are those that are folded into
+ * another entry with the same link.
+ */
 export async function homeCards(
   data: SiteData,
   personId: string,
@@ -45,34 +51,39 @@ export async function homeCards(
 ): Promise<HomeCards> {
   const unread = countUnread(home).byChannel
   const channelIds = [...part.rows.flatMap(({ via }) => via), ...unread.map(({ channel_id }) => channel_id)]
-  const [entries, people, sources] = await Promise.all([
+  const [entries, named] = await Promise.all([
     byId(data.entries, [...part.rows.map(({ entry_id }) => entry_id), hiddenId]),
-    byId(data.people, channelIds),
-    byId(data.sources, channelIds),
+    readChannels(data, channelIds),
   ])
-  const channelOf = (id: string): Channel => {
-    const [person, source] = [people.get(id), sources.get(id)]
-    if (person !== undefined)
-      return { id, name: person.full_name, href: `/people/${person.name}`, isPerson: true }
-    return { id, name: source?.title, href: `/sources/${id}`, isPerson: false }
-  }
-  const shown = part.rows.flatMap((row) => {
-    const entry = entries.get(row.entry_id)
-    return entry === undefined || entry.removed !== undefined ? [] : [{ row, entry }]
+  const there = part.rows.flatMap(({ entry_id }) => {
+    const entry = entries.get(entry_id)
+    return entry === undefined || entry.removed !== undefined ? [] : [entry]
   })
-  const cards = await cardsOf(
-    data,
-    shown.map(({ entry }) => entry),
-    personId,
-  )
+  const stories = await foldByLink(data, there, part.all)
+  const sharers = stories.map(({ rows }) => sharersOf(rows))
+  const [cards, others] = await Promise.all([
+    cardsOf(
+      data,
+      stories.map(({ first }) => first),
+      personId,
+    ),
+    readChannels(
+      data,
+      sharers.flat().filter((id) => !named.has(id)),
+    ),
+  ])
+  const channelOf = (id: string): Channel =>
+    named.get(id) ?? others.get(id) ?? { id, name: undefined, href: `/sources/${id}`, isPerson: false }
   return {
     suggested: await suggestedPeople(data, personId, cards, home),
     cards: cards.map((card, i) => {
-      const { row } = shown[i] as { row: HomeRow }
+      const { rows } = stories[i] as Story
+      const [row] = rows as [HomeRow]
       return {
         ...card,
-        isUnread: isUnread(row, home),
+        isUnread: rows.some((each) => isUnread(each, home)),
         via: row.via.filter((id) => id !== personId).map(channelOf),
+        sharers: (sharers[i] ?? []).map(channelOf),
         bumpedBy:
           home.order === 'activity' && row.bumped > row.arrived ? card.comments.items.at(-1) : undefined,
       }
@@ -105,4 +116,21 @@ async function suggestedPeople(
   const ids = considered.map(({ id }) => followId(personId, id))
   const follows = await byId(data.follows, ids)
   return considered.filter((_, i) => !follows.has(ids[i]!)).slice(0, MAX_SUGGESTED)
+}
+
+/** Reads the names of channels. */
+async function readChannels(data: SiteData, ids: readonly string[]): Promise<ReadonlyMap<string, Channel>> {
+  const [people, sources] = await Promise.all([byId(data.people, ids), byId(data.sources, ids)])
+  const channels = new Map<string, Channel>()
+  for (const [id, { title }] of sources)
+    channels.set(id, { id, name: title, href: `/sources/${id}`, isPerson: false })
+  for (const [id, { full_name, name }] of people)
+    channels.set(id, { id, name: full_name, href: `/people/${name}`, isPerson: true })
+  return channels
+}
+
+/** Returns the ids of the channels that brought the entries of a story; none for a single entry. */
+function sharersOf(rows: readonly HomeRow[]): readonly string[] {
+  if (rows.length < 2) return []
+  return [...new Set(rows.flatMap(({ via, channel_id }) => (via.length === 0 ? [channel_id] : via)))]
 }

@@ -6,6 +6,7 @@ import type { Source } from '../../kinds/source.ts'
 import { folded, termsOf } from '../../text/terms.ts'
 import { personByName } from '../accounts/people.ts'
 import type { List } from '../site/lists.ts'
+import { readThing, SKIP, Unreadable } from '../site/partial-reads.ts'
 import { searchedTexts, tagKey } from './found-by.ts'
 import type { Search } from './parse-search.ts'
 
@@ -32,7 +33,8 @@ export type Found =
   | { readonly type: 'sources'; readonly sources: readonly Source[] }
 
 /**
- * Returns a page of the entries that match a search, newest first. Words, tags, person and source are ranges of indexes, which are
+ * Returns a page of the entries that match a search, newest first. Entries on shards that do not answer are left out; rejects with `Unreadable`
+ * if the person or the source of the search may be on one. Words, tags, person and source are ranges of indexes, which are
  * read together. Phrases and media are checked on each entry, so the page reads on until it has enough, up to a bound.
  */
 export async function searchEntries(data: SiteData, search: Search, after?: string): Promise<Found> {
@@ -68,7 +70,7 @@ export async function searchEntries(data: SiteData, search: Search, after?: stri
 
 /** Returns the newest entries with a tag. */
 export function entriesTagged({ entries }: SiteData, tag: string, cursor?: string): Promise<List<Entry>> {
-  return entries.byTag.page({ tag_keys: tagKey(tag) }, { order: 'desc', limit: PER_READ, cursor })
+  return entries.byTag.page({ tag_keys: tagKey(tag) }, { order: 'desc', limit: PER_READ, cursor, ...SKIP })
 }
 
 /**
@@ -78,12 +80,13 @@ export function entriesTagged({ entries }: SiteData, tag: string, cursor?: strin
 async function sourcesTitled({ sources }: SiteData, title: string): Promise<readonly Source[]> {
   const terms = termsOf(title, 8)
   if (isId(title)) {
-    const source = await sources.get(title)
+    const source = await readThing(sources, title, 'source')
     return source === undefined ? [] : [source]
   }
   if (terms.length === 0) return []
   const conditions = terms.map((term) => sources.byTitleTerm.condition({ title_terms: term }))
-  const { items } = await sources.intersect(conditions, { order: 'desc', limit: MAX_SOURCES })
+  const { items, cost } = await sources.intersect(conditions, { order: 'desc', limit: MAX_SOURCES, ...SKIP })
+  if (items.length === 0 && cost.missingShards !== undefined) throw new Unreadable('source')
   const exact = items.filter((source) => folded(source.title) === folded(title))
   return exact.length === 1 ? exact : items
 }
@@ -111,10 +114,10 @@ function readerOf(
     return (cursor) =>
       entries.byTerm.page(
         { terms: term, ...range },
-        { order: 'desc', limit: PER_READ, cursor, scatter: true },
+        { order: 'desc', limit: PER_READ, cursor, scatter: true, ...SKIP },
       )
   }
-  return (cursor) => entries.intersect(conditions, { order: 'desc', limit: PER_READ, cursor })
+  return (cursor) => entries.intersect(conditions, { order: 'desc', limit: PER_READ, cursor, ...SKIP })
 }
 
 const isFiltering = ({ phrases, media }: Search): boolean => phrases.length > 0 || media !== undefined

@@ -8,17 +8,24 @@ import type { FormState } from '../../ui/form-parts.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 import { EntryPage } from './entry-page.tsx'
 
+export interface EntryViewOptions {
+  /** Default: the first comments. */
+  readonly place?: CommentsPlace
+  /** Other entries with the same link, if they were read already. */
+  readonly shares?: readonly Entry[]
+}
+
 /** Reads the page of an entry, with its comment form in the given state. Returns its view. */
 export async function entryView(
   { site: { data }, viewer }: FastifyRequest,
   entry: Entry,
   form: FormState,
-  place: CommentsPlace = {},
+  { place = {}, shares }: EntryViewOptions = {},
 ): Promise<(ctx: PageContext) => JSX.Element> {
   const [comments, [likes = []], others] = await Promise.all([
     commentsOn(data, entry.id, place),
     lastLikes(data, [entry.id]),
-    alsoShared(data, entry),
+    shares ?? alsoShared(data, entry),
   ])
   const [names, liked] = await Promise.all([
     namesOn(data, [entry, ...others], [...comments.items, ...likes]),

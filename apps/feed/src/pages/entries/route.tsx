@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { editEntry, isOwnMessage, removeEntry } from '../../domain/entries/entries.ts'
+import { alsoShared, editEntry, isOwnMessage, removeEntry } from '../../domain/entries/entries.ts'
 import { markRead } from '../../domain/home/commands.ts'
 import { isUnread } from '../../domain/home/home-list.ts'
 import { readThing } from '../../domain/site/partial-reads.ts'
@@ -8,6 +8,7 @@ import { notFound, Problem } from '../../http/problem.ts'
 import { limits } from '../../http/rate-limits.ts'
 import { cursorOf, idOf, toSignIn } from '../../http/request-values.ts'
 import { signedIn, unlessDown } from '../../http/viewer.ts'
+import type { Entry } from '../../kinds/entry.ts'
 import { EMPTY_FORM } from '../../ui/form-parts.tsx'
 import { messageForm } from '../home/form.ts'
 import { EditPage } from './edit-page.tsx'
@@ -19,8 +20,9 @@ export async function entryRoutes(app: FastifyInstance): Promise<void> {
     const place = { after: cursorOf(request), before: cursorOf(request, 'before') }
     const entry = await readThing(request.site.data.entries, idOf(request, 'entry'), 'entry')
     if (entry === undefined) throw notFound('entry')
-    await openEntry(request, entry.id)
-    const view = await entryView(request, entry, EMPTY_FORM, place)
+    const shares = await alsoShared(request.site.data, entry)
+    await openEntries(request, [entry, ...shares])
+    const view = await entryView(request, entry, EMPTY_FORM, { place, shares })
     return reply.page(view, entry.removed === undefined ? 200 : 410)
   })
 
@@ -58,13 +60,15 @@ export async function entryRoutes(app: FastifyInstance): Promise<void> {
   })
 }
 
-/** Marks an entry as read, if it is an unread one of the visitor's home page. */
-async function openEntry(request: FastifyRequest, entryId: string): Promise<void> {
+/** Marks the unread ones of these entries as read that are on the visitor's home page: an entry, and those that are folded into it. */
+async function openEntries(request: FastifyRequest, entries: readonly Entry[]): Promise<void> {
   const { viewer, home } = request
-  const row = home?.rows.find(({ entry_id }) => entry_id === entryId)
-  if (viewer === undefined || home === undefined || row === undefined || !isUnread(row, home)) return
-  await unlessDown(markRead(request.site.data, viewer.id, row))
-  const rows = home.rows.map((other) => (other === row ? { ...row, read: true } : other))
+  if (viewer === undefined || home === undefined) return
+  const ids = new Set(entries.map(({ id }) => id))
+  const unread = new Set(home.rows.filter((row) => ids.has(row.entry_id) && isUnread(row, home)))
+  if (unread.size === 0) return
+  await Promise.all([...unread].map((row) => unlessDown(markRead(request.site.data, viewer.id, row))))
+  const rows = home.rows.map((row) => (unread.has(row) ? { ...row, read: true } : row))
   request.home = { ...home, rows }
 }
 

@@ -7,7 +7,10 @@ import type { HomeCard } from '../../domain/home/home-page.ts'
 /** Most names of a reason. */
 const NAMES = 3
 
-/** Says why an entry is on a home page, unless its head says it: the only followed channel is the person or source that is named there. */
+/**
+ * Says why an entry is on a home page, unless its head says it: the only followed channel is the person or source that is named there. Of a
+ * story it says which channels brought it.
+ */
 export function HomeReason({
   ctx,
   card,
@@ -15,15 +18,16 @@ export function HomeReason({
   readonly ctx: PageContext
   readonly card: HomeCard
 }): JSX.Element | null {
-  const { person, source, bumpedBy } = card
+  const { person, source, sharers, bumpedBy } = card
+  const isStory = sharers.length > 1
   const isEvident = card.via.every(({ id }) => id === person?.id || id === source?.id)
-  const via = isEvident ? [] : card.via
-  if (via.length === 0 && bumpedBy === undefined) return null
-  const shown = via.slice(0, via.length > NAMES ? NAMES - 1 : NAMES)
-  const others = via.length - shown.length
+  const named = isStory ? sharers : isEvident ? [] : card.via
+  if (named.length === 0 && bumpedBy === undefined) return null
+  const shown = named.slice(0, named.length > NAMES ? NAMES - 1 : NAMES)
+  const others = named.length - shown.length
   return (
     <p class="reason faint">
-      {via.length === 0 ? null : 'because you follow '}
+      {named.length === 0 || isStory ? null : 'because you follow '}
       {shown.map(({ id, name, href }, i) => (
         <>
           {i === 0 ? '' : i === shown.length - 1 && others === 0 ? ' and ' : ', '}
@@ -33,9 +37,10 @@ export function HomeReason({
         </>
       ))}
       {others === 0 ? null : ` and ${others} others`}
+      {isStory ? ' shared this' : null}
       {bumpedBy === undefined ? null : (
         <>
-          {via.length === 0 ? '' : ' · '}
+          {named.length === 0 ? '' : ' · '}
           <bdi>{bumpedBy.person?.full_name ?? absentName(ctx)}</bdi> commented
         </>
       )}

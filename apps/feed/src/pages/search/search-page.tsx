@@ -67,7 +67,7 @@ function Answer({ ctx, text, answer }: SearchPageProps): JSX.Element {
   if (cards.length === 0 && !paging.paged && !gaveUp) {
     return (
       <>
-        <EmptyState title="Nothing found">
+        <EmptyState ctx={ctx} title="Nothing found">
           <p>No entry has all of this. Fewer words find more.</p>
         </EmptyState>
         <SearchHelp />

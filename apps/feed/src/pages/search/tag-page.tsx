@@ -22,7 +22,7 @@ export function TagPage({ ctx, tag, cards, paging }: TagPageProps): JSX.Element 
         <bdi>#{tag}</bdi>
       </h1>
       {cards.length === 0 && !paging.paged ? (
-        <EmptyState title="Nothing with this tag">
+        <EmptyState ctx={ctx} title="Nothing with this tag">
           <p>
             No entry has this tag. <a href="/search">Search</a> for a word instead.
           </p>
