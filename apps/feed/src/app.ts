@@ -16,6 +16,8 @@ import { sessions } from './http/session.ts'
 import { siteRequests } from './http/site.ts'
 import { viewers } from './http/viewer.ts'
 import { xrays } from './http/xrays.ts'
+import { liveRoutes } from './live/route.ts'
+import { createStreams, type StreamsOptions } from './live/streams.ts'
 import { routes } from './pages/index.ts'
 import { problems } from './pages/problems.tsx'
 import { rendering } from './pages/rendering.ts'
@@ -43,6 +45,8 @@ export interface AppOptions {
   readonly isLimited?: boolean
   /** Returns the current time. Default: that of the machine. */
   readonly now?: () => Date
+  /** Limits and rhythm of the streams of live arrival, for tests. */
+  readonly live?: Pick<StreamsOptions, 'limits' | 'aliveMs'>
 }
 
 /** Creates the site as a fastify application, ready for `listen` or `inject`. */
@@ -78,21 +82,24 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     root: PUBLIC_FOLDER,
     prefix: '/assets/',
     index: false,
-    // The address of the style sheet contains a digest of its text, so browsers may cache it for ever.
+    // The addresses of the style sheet and the script contain digests, so browsers may cache them for ever.
     immutable: true,
     maxAge: '365d',
   })
+  await app.register(liveRoutes, { streams: createStreams({ site, onError, ...options.live }) })
   await app.register(routes)
   app.refuseOtherMethods()
   return app
 }
 
-/** Pages need no scripts, so the policy forbids them; styles and pictures come from the site alone. */
+/** The script, styles and pictures come from files of the site alone. The script connects to no other site. */
 const HEADERS: FastifyHelmetOptions = {
   contentSecurityPolicy: {
     useDefaults: false,
     directives: {
       defaultSrc: ["'none'"],
+      scriptSrc: ["'self'"],
+      connectSrc: ["'self'"],
       styleSrc: ["'self'"],
       imgSrc: ["'self'"],
       formAction: ["'self'"],
@@ -107,8 +114,8 @@ const HEADERS: FastifyHelmetOptions = {
   strictTransportSecurity: false,
 }
 
-/** Pages, style sheets, pictures and feeds. Streams of events are sent as they are. */
-const COMPRESSED = /^(?:text\/(?:html|css)|image\/svg\+xml|application\/atom\+xml)\b/
+/** Pages, style sheets, the script, pictures and feeds. Streams of events are sent as they are. */
+const COMPRESSED = /^(?:text\/(?:html|css|javascript)|application\/javascript|image\/svg\+xml|application\/atom\+xml)\b/
 
 function serveWindow(app: FastifyInstance, window: Console): void {
   app.addHook('onRequest', (request, reply, done) => {

@@ -1,4 +1,4 @@
-import { createApp } from '../src/app.ts'
+import { createApp, type AppOptions } from '../src/app.ts'
 import fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
 import type { Console } from '@looseleaf/console'
 import { cleanIndex, memoryShards, type DriverFactory } from 'looseleaf'
@@ -25,6 +25,7 @@ export interface TestSiteOptions {
   readonly now?: () => Date
   /** Default: false. */
   readonly isLimited?: boolean
+  readonly live?: AppOptions['live']
 }
 
 /** Signs the cookies of test sites. */
@@ -46,6 +47,7 @@ export async function openTestSite(options: TestSiteOptions = {}): Promise<TestS
     origin,
     now,
     isLimited,
+    ...(options.live && { live: options.live }),
     onError,
     onAct: () => {},
   })

@@ -24,7 +24,8 @@ export interface RenderingOptions {
 
 /** Renders pages as HTML. */
 export const rendering = shared<RenderingOptions>(async (app, { window }) => {
-  const styles = styleSheetAddress()
+  const styles = assetAddress('style.css')
+  const script = assetAddress('live.js')
   app.decorateReply('page', function (this: FastifyReply, view, status = 200) {
     const { request } = this
     const ctx = contextOf(request, this)
@@ -56,6 +57,7 @@ export const rendering = shared<RenderingOptions>(async (app, { window }) => {
       formXray,
       window,
       styles,
+      script,
     }
   }
 })
@@ -71,7 +73,8 @@ function etagOf(request: FastifyRequest, html: string): string {
   return `W/"${hash.digest('base64url').slice(0, 22)}"`
 }
 
-function styleSheetAddress(): string {
-  const sheet = readFileSync(new URL('../../public/style.css', import.meta.url))
-  return `/assets/style.css?v=${createHash('sha256').update(sheet).digest('hex').slice(0, 12)}`
+/** Returns the address of a file in `public`, with a digest of its content. */
+function assetAddress(name: string): string {
+  const content = readFileSync(new URL(`../../public/${name}`, import.meta.url))
+  return `/assets/${name}?v=${createHash('sha256').update(content).digest('hex').slice(0, 12)}`
 }

@@ -21,7 +21,17 @@ export interface LayoutProps {
   readonly entryId?: string | undefined
   /** Lists beside the page, above the links to the viewer's own pages. On a narrow screen all are one row. */
   readonly side?: ComponentChildren
+  /** Entries that belong on top of this page when they come; undefined for a page that grows no further. */
+  readonly live?: LiveList | undefined
   readonly children: ComponentChildren
+}
+
+/** The first page of a list whose new entries the script shows. */
+export interface LiveList {
+  /** Time of the last arrival that the page takes into account. */
+  readonly since: Date
+  /** Kind of media that the page is limited to. */
+  readonly media?: string | undefined
 }
 
 const TABS: readonly { readonly section: Section; readonly href: string; readonly label: string }[] = [
@@ -40,6 +50,7 @@ export function Layout({
   search,
   entryId,
   side,
+  live,
   children,
 }: LayoutProps): JSX.Element {
   return (
@@ -50,12 +61,13 @@ export function Layout({
         <meta name="color-scheme" content="light dark" />
         <title>{title === '' ? 'Looseleaf' : `${title} · Looseleaf`}</title>
         <link rel="stylesheet" href={ctx.styles} />
+        <script type="module" src={ctx.script} />
         <link rel="icon" href="/assets/icon.svg" type="image/svg+xml" />
         {feed === undefined ? null : (
           <link rel="alternate" href={feed} type="application/atom+xml" title="Atom" />
         )}
       </head>
-      <body>
+      <body data-viewer={ctx.viewer?.name}>
         <a class="skip" href="#main">
           Skip to the content
         </a>
@@ -73,8 +85,8 @@ export function Layout({
                   <li key={tab.section}>
                     <a href={tab.href} aria-current={tab.section === section ? 'page' : undefined}>
                       {tab.label}
-                      {tab.section === 'home' && ctx.unread ? (
-                        <span class="count">
+                      {tab.section === 'home' && ctx.unread !== undefined ? (
+                        <span class="count" hidden={ctx.unread === 0}>
                           {ctx.unread}
                           <span class="unseen"> unread</span>
                         </span>
@@ -91,7 +103,13 @@ export function Layout({
               <OwnPages />
             </aside>
           )}
-          <main class="sheet" id="main" tabIndex={-1}>
+          <main
+            class="sheet"
+            id="main"
+            tabIndex={-1}
+            data-live={live?.since.getTime()}
+            data-media={live?.media}
+          >
             <MissingBar ctx={ctx} />
             {children}
           </main>

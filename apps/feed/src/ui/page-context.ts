@@ -28,4 +28,6 @@ export interface PageContext {
   readonly window: string | undefined
   /** Address of the style sheet, with its version. */
   readonly styles: string
+  /** Address of the script, with its version. */
+  readonly script: string
 }

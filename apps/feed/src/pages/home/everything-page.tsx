@@ -22,6 +22,7 @@ export function EverythingPage({ ctx, cards, paging, path }: EverythingPageProps
       title={paging.paged ? 'Older entries' : path === '/' ? '' : 'Everything'}
       {...(path === '/' && { section: 'home' })}
       feed={paging.paged ? undefined : '/feed.atom'}
+      live={paging.paged || ctx.viewer !== undefined ? undefined : { since: lastArrival(cards) }}
     >
       <h1 class={paging.paged ? 'page-title' : 'unseen'}>
         {paging.paged ? 'Older entries' : 'Newest entries'}
@@ -40,6 +41,10 @@ export function EverythingPage({ ctx, cards, paging, path }: EverythingPageProps
       <OlderLink path={path} paging={paging} />
     </Layout>
   )
+}
+
+function lastArrival(cards: readonly Card[]): Date {
+  return new Date(Math.max(0, ...cards.map(({ entry }) => entry.arrived.getTime())))
 }
 
 function Welcome({ window }: Pick<PageContext, 'window'>): JSX.Element {

@@ -39,6 +39,7 @@ export function HomePage(props: HomePageProps): JSX.Element {
       title={paging.paged ? 'Older entries' : ''}
       section="home"
       side={<Beside ctx={ctx} home={home} />}
+      live={paging.paged ? undefined : { since: seenUpTo, media }}
     >
       <h1 class={paging.paged ? 'page-title' : 'unseen'}>{paging.paged ? 'Older entries' : 'Home'}</h1>
       {paging.paged ? null : <Composer ctx={ctx} form={EMPTY_FORM} />}

@@ -1,0 +1,271 @@
+// New entries, keys, likes without a reload, and drafts. Every page works without this script.
+
+const $ = (selector, within = document) => within.querySelector(selector)
+const { viewer } = document.body.dataset
+const main = $('#main')
+const { live: since, media } = main.dataset
+const { title } = document
+
+/** Reads or writes a text of the browser's storage, which may be forbidden. */
+const stored = (key, value) => {
+  try {
+    if (value === undefined) return localStorage.getItem(key)
+    if (value) localStorage.setItem(key, value)
+    else localStorage.removeItem(key)
+  } catch {}
+}
+const make = (tag, properties, ...children) => {
+  const element = Object.assign(document.createElement(tag), properties)
+  element.append(...children)
+  return element
+}
+
+/** Returns the page that answers a request, and its address. Throws the words of an error page. */
+async function load(address, options) {
+  const reply = await fetch(address, options).catch(() => {
+    throw new Error('The site did not answer. Please try again.')
+  })
+  const page = new DOMParser().parseFromString(await reply.text(), 'text/html')
+  if (reply.ok) return { page, url: reply.url }
+  throw new Error([...page.querySelectorAll('h1, h1 ~ p')].map((line) => line.textContent).join(': '))
+}
+
+// The bar lies over the page, so it moves nothing.
+
+const pill = make('button', { className: 'pill', hidden: true, onclick: () => showNew() })
+const errors = make('p', { className: 'alert', role: 'alert', hidden: true })
+const pause = make('button', { className: 'quiet', role: 'switch', onclick: () => setPaused(!stored('paused')) }, 'Live')
+const help = make('button', { className: 'quiet', ariaLabel: 'Keys', onclick: () => dialog.showModal() }, '?')
+const bar = make('aside', { className: 'live-bar', ariaLabel: 'Live' }, errors, make('div', { role: 'status' }, pill))
+bar.append(...(since || viewer ? [pause, help] : [help]))
+document.body.append(bar)
+
+const tell = (text = '') => {
+  errors.textContent = text
+  errors.hidden = !text
+}
+
+// One tab of a browser has the stream, and passes its events on to the others.
+
+let arrived = []
+let added
+let source
+let timer
+let leave
+const channel = new BroadcastChannel(`live ${viewer}`)
+channel.onmessage = ({ data }) => (data ? receive(data) : source && connect())
+
+function receive(data) {
+  const { unread, entries } = JSON.parse(data)
+  setUnread(unread)
+  if (!since) return
+  arrived = entries
+    .filter(([id, at, kind]) => at > since && (!media || kind === media) && !$(`#e-${id}`))
+    .map(([id]) => `e-${id}`)
+  draw()
+}
+
+function setUnread(count) {
+  const badge = $('.tabs .count')
+  if (!badge || count === undefined) return
+  badge.firstChild.data = count
+  badge.hidden = !+count
+}
+
+function draw() {
+  const { length } = arrived
+  const text = length ? `${length} new` : added ? 'New entries above' : ''
+  if (pill.textContent !== text) pill.textContent = text
+  pill.hidden = !text
+  document.title = length ? `(${length}) ${title}` : title
+}
+
+function connect() {
+  clearTimeout(timer)
+  source?.close()
+  source = new EventSource(viewer ? `/live?person=${viewer}` : '/live')
+  source.onmessage = ({ data }) => {
+    receive(data)
+    channel.postMessage(data)
+  }
+  source.addEventListener('end', () => source.close())
+  source.onerror = () => {
+    // The site has no room for the stream, or is away behind its proxy.
+    if (source?.readyState === 2) timer = setTimeout(connect, 6e4 * (1 + Math.random()))
+  }
+}
+
+function start() {
+  const paused = stored('paused')
+  pause.ariaChecked = !paused
+  if (paused || leave || !(since || viewer)) return
+  const stopped = new AbortController()
+  const { signal } = stopped
+  leave = () => stopped.abort()
+  const lead = () => {
+    connect()
+    return new Promise((resolve) => signal.addEventListener('abort', resolve))
+  }
+  // The leading tab connects again, and gets the events that this page missed while it was loading.
+  channel.postMessage('')
+  // A site without https has no locks, except on this machine.
+  if (navigator.locks) navigator.locks.request(channel.name, { signal }, lead).catch(() => {})
+  else lead()
+}
+
+function stop() {
+  clearTimeout(timer)
+  source?.close()
+  leave?.()
+  source = leave = undefined
+}
+
+function setPaused(paused) {
+  stored('paused', paused ? 'yes' : '')
+  stop()
+  if (paused) arrived = []
+  draw()
+  start()
+}
+
+addEventListener('storage', ({ key, newValue }) => key === 'paused' && setPaused(newValue))
+addEventListener('pagehide', stop)
+addEventListener('pageshow', ({ persisted }) => persisted && start())
+
+async function showNew() {
+  if (!arrived.length) {
+    added?.focus()
+    added = undefined
+    return draw()
+  }
+  const list = $('.entries', main)
+  if (list) list.ariaBusy = true
+  try {
+    const { page } = await load(location.pathname + location.search)
+    const cards = [...page.querySelectorAll('.entries > li > article')]
+    const fresh = cards.filter(({ id }) => arrived.includes(id) && !$(`#${id}`))
+    // If the pages have no entry in common, there may be others between them.
+    if (!list || !cards.some(({ id }) => $(`#${id}`))) return location.reload()
+    const place = current() ?? items().find((item) => item.getBoundingClientRect().bottom > 0) ?? main
+    const { top } = place.getBoundingClientRect()
+    list.prepend(...fresh.map((card) => card.parentElement))
+    scrollBy({ top: place.getBoundingClientRect().top - top, behavior: 'instant' })
+    added = fresh[0]
+    arrived = []
+    update(page)
+    draw()
+  } catch ({ message }) {
+    tell(message)
+  }
+  if (list) list.ariaBusy = null
+}
+
+/** Updates the page after a change of its list. */
+function update(page) {
+  setUnread($('.tabs .count', page)?.firstChild.data)
+  number()
+  tell()
+}
+
+addEventListener('submit', async (event) => {
+  const form = event.target
+  const act = /\/(like|unlike|hide|show)$/.exec(form.getAttribute('action'))?.[1]
+  const card = form.closest('article, .entries .notice')
+  if (!act || !card) return
+  event.preventDefault()
+  if (form.ariaBusy) return
+  form.ariaBusy = true
+  try {
+    const { page, url } = await load(form.action, { method: 'POST', body: new URLSearchParams(new FormData(form)) })
+    const id = card.id || card.dataset.of
+    const next = $(act === 'hide' ? '.notice' : id ? `#${id}` : 'article', page)
+    if (!next) return location.assign(url)
+    if (act === 'hide') next.dataset.of = id
+    const focused = document.activeElement
+    card.replaceWith(next)
+    update(page)
+    if (card === focused) next.focus()
+    else if (card.contains(focused)) ($('[action$=like] button', next) ?? next).focus()
+  } catch ({ message }) {
+    tell(message)
+  }
+  form.ariaBusy = null
+})
+
+// Keys.
+
+const items = () => [...main.querySelectorAll('.entries > li > *, .whole')]
+const current = () => document.activeElement.closest('.entries > li > *, .whole')
+const click = (selector, within = current() ?? $('.whole')) => within && $(selector, within)?.click()
+
+/** Makes a list of entries a feed for screen readers. */
+function number() {
+  const list = $('.entries', main)
+  if (list) Object.assign(list, { role: 'feed', ariaLabel: 'Entries' })
+  for (const [i, item] of items().entries()) {
+    item.tabIndex = -1
+    if (!list) continue
+    item.parentElement.role = 'none'
+    Object.assign(item, { ariaPosInSet: i + 1, ariaSetSize: -1 })
+  }
+}
+
+function move(step) {
+  const all = items()
+  const at = all.indexOf(current())
+  const next = at < 0 ? all.find((item) => item.getBoundingClientRect().top >= 0) : all[at + step]
+  next?.focus()
+}
+
+const keys = {
+  j: ['next entry', () => move(1)],
+  k: ['previous entry', () => move(-1)],
+  o: ['open the entry, like Enter', () => click('.when')],
+  l: ['like, or unlike', () => click('[action$=like] button')],
+  c: ['comment', () => click('[href$="#comment"]') ?? $('#comment textarea')?.focus()],
+  h: ['hide', () => click('[action$="/hide"] button')],
+  u: ['undo hiding', () => click('[action$="/show"] button', current()?.dataset.of ? current() : main)],
+  '/': ['search', () => $('[type=search]')?.focus()],
+  '.': ['show new entries', () => pill.click()],
+  '?': ['this help', () => dialog.showModal()],
+}
+
+const tick = make('input', { type: 'checkbox', checked: !stored('no keys') })
+tick.onchange = () => stored('no keys', tick.checked ? '' : 'yes')
+const dialog = make(
+  'dialog',
+  { className: 'keys', ariaLabel: 'Keys' },
+  make('h2', {}, 'Keys'),
+  make('dl', {}, ...Object.entries(keys).flatMap(([key, [does]]) => [make('dt', {}, key), make('dd', {}, does)])),
+  make('label', {}, tick, ' Use these keys'),
+  make('button', { onclick: () => dialog.close() }, 'Close'),
+)
+document.body.append(dialog)
+
+addEventListener('keydown', (event) => {
+  const { key, target } = event
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return
+  if (!tick.checked || dialog.open || target.closest('input, textarea, select, [contenteditable]')) return
+  const act = key === 'Enter' ? target === current() && keys.o : Object.hasOwn(keys, key) && keys[key]
+  if (!act) return
+  event.preventDefault()
+  act[1]()
+})
+
+number()
+start()
+
+// Drafts stay until a page has the id of their form in its address: that of the posted text.
+
+for (const key of Object.keys(localStorage))
+  if (key.startsWith('draft ') && location.href.includes(JSON.parse(stored(key)).once)) stored(key, '')
+
+for (const form of document.querySelectorAll('.comment-form, .composer')) {
+  const key = `draft ${viewer} ${form.getAttribute('action')}`
+  const fields = [...form.elements].filter(({ name, type }) => name === 'once' || /^text/.test(type))
+  const isEmpty = () => fields.every(({ name, value }) => name === 'once' || !value)
+  const draft = JSON.parse(stored(key) ?? '{}')
+  if (isEmpty()) for (const field of fields) field.value = draft[field.name] ?? field.value
+  form.oninput = () =>
+    stored(key, isEmpty() ? '' : JSON.stringify(Object.fromEntries(fields.map(({ name, value }) => [name, value]))))
+}

@@ -1,0 +1,44 @@
+import { newestEntries } from '../domain/entries/entries.ts'
+import { countUnread, visibleRows } from '../domain/home/home-list.ts'
+import { readHome } from '../domain/home/queries.ts'
+import { byId } from '../domain/site/lists.ts'
+import type { MediaKind } from '../kinds/entry.ts'
+import type { SiteData } from '../kinds/site-data.ts'
+
+/** An entry that may be new to a page: its id, the time at which it came in milliseconds since 1970, and its kind of media. */
+type LiveEntry = readonly [id: string, at: number, media: MediaKind]
+
+/** The state that an event sends. It is whole, so a browser that misses an event needs only the next one. */
+export interface LiveState {
+  /** Number of unread entries on the home page of a person; undefined for a visitor. */
+  readonly unread?: number
+  /** The newest entries, newest first. */
+  readonly entries: readonly LiveEntry[]
+}
+
+/** Largest number of entries in an event. */
+export const LIVE_ENTRIES = 20
+
+/** Reads the state of a person's home page: only entries that the person may see there now. */
+export async function readPersonState(data: SiteData, personId: string): Promise<LiveState> {
+  const home = await readHome(data, personId)
+  const rows = visibleRows({ ...home, order: 'newest' }).slice(0, LIVE_ENTRIES)
+  const entries = await byId(
+    data.entries,
+    rows.map(({ entry_id }) => entry_id),
+  )
+  const shown = rows.filter(({ entry_id }) => {
+    const entry = entries.get(entry_id)
+    return entry !== undefined && entry.removed === undefined
+  })
+  return {
+    unread: countUnread(home).total,
+    entries: shown.map(({ entry_id, delivered, media }) => [entry_id, delivered.getTime(), media]),
+  }
+}
+
+/** Reads the state of the public page. */
+export async function readPublicState(data: SiteData): Promise<LiveState> {
+  const { items } = await newestEntries(data)
+  return { entries: items.map(({ id, arrived, media_kind }) => [id, arrived.getTime(), media_kind]) }
+}

@@ -1,0 +1,165 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { ServerResponse } from 'node:http'
+import { isLooseleafError } from 'looseleaf'
+import { byId } from '../domain/site/lists.ts'
+import type { Site } from '../domain/site/site.ts'
+import { startTopic, type Topic } from './topics.ts'
+
+/** Largest numbers of open streams. A page beyond them has no live arrival. */
+export interface StreamLimits {
+  readonly perProcess: number
+  /** Tabs of a browser share a stream; a browser that cannot share opens one per tab. */
+  readonly perSession: number
+  /** Visitors without a session who share an address. */
+  readonly perAddress: number
+}
+
+export const STREAM_LIMITS: StreamLimits = { perProcess: 1000, perSession: 4, perAddress: 50 }
+
+export interface StreamsOptions {
+  readonly site: Pick<Site, 'store' | 'data'>
+  /** Default: `STREAM_LIMITS`. */
+  readonly limits?: StreamLimits
+  /** Milliseconds between two signs of life, which also end the streams of ended sessions. Default: 15,000. */
+  readonly aliveMs?: number
+  /** Called with errors that end streams. Browsers connect again. */
+  readonly onError: (error: unknown) => void
+}
+
+/** Receiver of a stream. */
+export interface Receiver {
+  /** Undefined for a visitor who is not signed in. */
+  readonly session: { readonly id: string; readonly personId: string } | undefined
+  readonly address: string
+}
+
+export interface Streams {
+  /** Returns true if one more stream is within the limits. */
+  hasRoom(receiver: Receiver): boolean
+  /** Sends events by this response, after its head, until either side ends it. */
+  open(receiver: Receiver, response: ServerResponse): void
+  /** Ends all streams. */
+  close(): Promise<void>
+}
+
+interface Stream {
+  readonly receiver: Receiver
+  readonly response: ServerResponse
+  /** The state that was sent last. */
+  sent: string
+}
+
+interface OpenTopic {
+  readonly topic: Topic
+  readonly streams: Set<Stream>
+}
+
+/** A response with so many bytes in memory belongs to a browser that does not read. */
+const MAX_WAITING_BYTES = 64 * 1024
+
+/** Keeps the open streams of this process. All streams of a person share one watch, and so do all visitors. */
+export function createStreams(options: StreamsOptions): Streams {
+  const { site, limits = STREAM_LIMITS, aliveMs = 15_000, onError } = options
+  const topics = new Map<string | undefined, OpenTopic>()
+  const holders = new Map<string, number>()
+  const all = new Set<Stream>()
+  // A stream lives for hours, and would otherwise add all of its calls to the trace of its request.
+  const outsideRequest = AsyncLocalStorage.snapshot()
+  let timer: NodeJS.Timeout | undefined
+
+  function topicOf(personId: string | undefined): OpenTopic {
+    const known = topics.get(personId)
+    if (known !== undefined && !known.topic.signal.aborted) return known
+    const streams = new Set<Stream>()
+    const topic = startTopic({
+      site,
+      personId,
+      send: (state) => send(streams, state),
+      onEnd(error) {
+        if (topics.get(personId)?.streams === streams) topics.delete(personId)
+        for (const { response } of streams) response.end()
+        if (error !== undefined && !isLooseleafError(error, 'CLOSED')) onError(error)
+      },
+    })
+    const opened = { topic, streams }
+    topics.set(personId, opened)
+    return opened
+  }
+
+  /** Sends a state to the streams to which it is new, if their sessions have not ended. */
+  async function send(streams: ReadonlySet<Stream>, state: string): Promise<void> {
+    const behind = [...streams].filter(({ sent }) => sent !== state)
+    for (const stream of await withSession(behind)) {
+      stream.sent = state
+      write(stream, `data: ${state}\n\n`)
+    }
+  }
+
+  /** Returns the streams whose sessions go on, and ends the others. */
+  async function withSession(streams: readonly Stream[]): Promise<readonly Stream[]> {
+    const known = await byId(
+      site.data.sessions,
+      streams.map(({ receiver }) => receiver.session?.id),
+    )
+    return streams.filter(({ receiver, response }) => {
+      const goesOn = receiver.session === undefined || known.has(receiver.session.id)
+      // Tells the browser not to connect again.
+      if (!goesOn) response.end('event: end\ndata:\n\n')
+      return goesOn
+    })
+  }
+
+  async function showLife(): Promise<void> {
+    const streams = [...all]
+    // A shard that does not answer ends no session.
+    const alive = await withSession(streams).catch(() => streams)
+    for (const stream of alive) write(stream, ':\n\n')
+  }
+
+  function write({ response }: Stream, text: string): void {
+    if (response.writableLength > MAX_WAITING_BYTES) response.destroy()
+    else if (!response.writableEnded) response.write(text)
+  }
+
+  function open(receiver: Receiver, response: ServerResponse): void {
+    const personId = receiver.session?.personId
+    const holder = holderOf(receiver)
+    const { topic, streams } = topicOf(personId)
+    const stream: Stream = { receiver, response, sent: '' }
+    streams.add(stream)
+    all.add(stream)
+    holders.set(holder, (holders.get(holder) ?? 0) + 1)
+    timer ??= setInterval(() => void showLife(), aliveMs)
+    response.once('close', () => {
+      streams.delete(stream)
+      all.delete(stream)
+      const count = (holders.get(holder) ?? 1) - 1
+      if (count === 0) holders.delete(holder)
+      else holders.set(holder, count)
+      if (streams.size === 0) void topic.stop()
+      if (all.size > 0) return
+      clearInterval(timer)
+      timer = undefined
+    })
+    // Browsers that lose the site together do not return together.
+    write(stream, `retry: ${2000 + Math.floor(Math.random() * 4000)}\n\n`)
+    topic.refresh()
+  }
+
+  return {
+    hasRoom(receiver) {
+      const most = receiver.session === undefined ? limits.perAddress : limits.perSession
+      return all.size < limits.perProcess && (holders.get(holderOf(receiver)) ?? 0) < most
+    },
+    open: (receiver, response) => outsideRequest(open, receiver, response),
+    async close() {
+      const stopped = Array.from(topics.values(), ({ topic }) => topic.stop())
+      for (const { response } of all) response.end()
+      await Promise.all(stopped)
+    },
+  }
+}
+
+function holderOf({ session, address }: Receiver): string {
+  return session === undefined ? `address ${address}` : `session ${session.id}`
+}
