@@ -30,13 +30,31 @@ async function load(address, options) {
   throw new Error([...page.querySelectorAll('h1, h1 ~ p')].map((line) => line.textContent).join(': '))
 }
 
+// Screen readers know a list of entries as a feed.
+const list = $('.entries', main)
+const feed = list && make('div', { role: 'feed', ariaLabel: 'Entries' })
+if (list) {
+  list.replaceWith(feed)
+  feed.append(list)
+  list.role = 'none'
+}
+
 // The bar lies over the page, so it moves nothing.
 
 const pill = make('button', { className: 'pill', hidden: true, onclick: () => showNew() })
 const errors = make('p', { className: 'alert', role: 'alert', hidden: true })
-const pause = make('button', { className: 'quiet', role: 'switch', onclick: () => setPaused(!stored('paused')) }, 'Live')
+const pause = make(
+  'button',
+  { className: 'quiet', role: 'switch', onclick: () => setPaused(!stored('paused')) },
+  'Live',
+)
 const help = make('button', { className: 'quiet', ariaLabel: 'Keys', onclick: () => dialog.showModal() }, '?')
-const bar = make('aside', { className: 'live-bar', ariaLabel: 'Live' }, errors, make('div', { role: 'status' }, pill))
+const bar = make(
+  'aside',
+  { className: 'live-bar', ariaLabel: 'Live' },
+  errors,
+  make('div', { role: 'status' }, pill),
+)
 bar.append(...(since || viewer ? [pause, help] : [help]))
 document.body.append(bar)
 
@@ -138,14 +156,13 @@ async function showNew() {
     added = undefined
     return draw()
   }
-  const list = $('.entries', main)
-  if (list) list.ariaBusy = true
+  if (feed) feed.ariaBusy = true
   try {
     const { page } = await load(location.pathname + location.search)
     const cards = [...page.querySelectorAll('.entries > li > article')]
     const fresh = cards.filter(({ id }) => arrived.includes(id) && !$(`#${id}`))
     // If the pages have no entry in common, there may be others between them.
-    if (!list || !cards.some(({ id }) => $(`#${id}`))) return location.reload()
+    if (!feed || !cards.some(({ id }) => $(`#${id}`))) return location.reload()
     const place = current() ?? items().find((item) => item.getBoundingClientRect().bottom > 0) ?? main
     const { top } = place.getBoundingClientRect()
     list.prepend(...fresh.map((card) => card.parentElement))
@@ -157,7 +174,7 @@ async function showNew() {
   } catch ({ message }) {
     tell(message)
   }
-  if (list) list.ariaBusy = null
+  if (feed) feed.ariaBusy = null
 }
 
 /** Updates the page after a change of its list. */
@@ -176,7 +193,10 @@ addEventListener('submit', async (event) => {
   if (form.ariaBusy) return
   form.ariaBusy = true
   try {
-    const { page, url } = await load(form.action, { method: 'POST', body: new URLSearchParams(new FormData(form)) })
+    const { page, url } = await load(form.action, {
+      method: 'POST',
+      body: new URLSearchParams(new FormData(form)),
+    })
     const id = card.id || card.dataset.of
     const next = $(act === 'hide' ? '.notice' : id ? `#${id}` : 'article', page)
     if (!next) return location.assign(url)
@@ -198,13 +218,11 @@ const items = () => [...main.querySelectorAll('.entries > li > *, .whole')]
 const current = () => document.activeElement.closest('.entries > li > *, .whole')
 const click = (selector, within = current() ?? $('.whole')) => within && $(selector, within)?.click()
 
-/** Makes a list of entries a feed for screen readers. */
+/** Tells screen readers the places of entries. */
 function number() {
-  const list = $('.entries', main)
-  if (list) Object.assign(list, { role: 'feed', ariaLabel: 'Entries' })
   for (const [i, item] of items().entries()) {
     item.tabIndex = -1
-    if (!list) continue
+    if (!feed) continue
     item.parentElement.role = 'none'
     Object.assign(item, { ariaPosInSet: i + 1, ariaSetSize: -1 })
   }
@@ -236,7 +254,11 @@ const dialog = make(
   'dialog',
   { className: 'keys', ariaLabel: 'Keys' },
   make('h2', {}, 'Keys'),
-  make('dl', {}, ...Object.entries(keys).flatMap(([key, [does]]) => [make('dt', {}, key), make('dd', {}, does)])),
+  make(
+    'dl',
+    {},
+    ...Object.entries(keys).flatMap(([key, [does]]) => [make('dt', {}, key), make('dd', {}, does)]),
+  ),
   make('label', {}, tick, ' Use these keys'),
   make('button', { onclick: () => dialog.close() }, 'Close'),
 )
@@ -267,5 +289,8 @@ for (const form of document.querySelectorAll('.comment-form, .composer')) {
   const draft = JSON.parse(stored(key) ?? '{}')
   if (isEmpty()) for (const field of fields) field.value = draft[field.name] ?? field.value
   form.oninput = () =>
-    stored(key, isEmpty() ? '' : JSON.stringify(Object.fromEntries(fields.map(({ name, value }) => [name, value]))))
+    stored(
+      key,
+      isEmpty() ? '' : JSON.stringify(Object.fromEntries(fields.map(({ name, value }) => [name, value]))),
+    )
 }

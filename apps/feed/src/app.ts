@@ -115,7 +115,8 @@ const HEADERS: FastifyHelmetOptions = {
 }
 
 /** Pages, style sheets, the script, pictures and feeds. Streams of events are sent as they are. */
-const COMPRESSED = /^(?:text\/(?:html|css|javascript)|application\/javascript|image\/svg\+xml|application\/atom\+xml)\b/
+const COMPRESSED =
+  /^(?:text\/(?:html|css|javascript)|application\/javascript|image\/svg\+xml|application\/atom\+xml)\b/
 
 function serveWindow(app: FastifyInstance, window: Console): void {
   app.addHook('onRequest', (request, reply, done) => {

@@ -1,20 +1,18 @@
 import { get, type IncomingMessage } from 'node:http'
+import type { Trace } from 'looseleaf'
 import { afterEach, expect, test } from 'vitest'
-import { itemOf } from '../src/domain/home/commands.ts'
-import { postEntry, removeEntry } from '../src/domain/entries/entries.ts'
-import { inboxItemId } from '../src/kinds/inbox-item.ts'
-import { createVisitor, openTestSite, type TestSite, type TestSiteOptions, type Visitor } from './support.ts'
+import type { AppOptions } from '../src/app.ts'
+import { removeEntry } from '../src/domain/entries/entries.ts'
+import { openLiveSite, type LiveSite } from './live-site.ts'
+import { createVisitor, type TestSite, type Visitor } from './support.ts'
 
-let site: TestSite
-let url: string
-let responses: IncomingMessage[]
-let isClosed: boolean
+let site: LiveSite
+let isClosed = true
+const responses: IncomingMessage[] = []
 
-async function open(live: TestSiteOptions['live'] = {}): Promise<void> {
-  responses = []
+async function open(live?: AppOptions['live'], prepare?: (site: TestSite) => void): Promise<void> {
+  site = await openLiveSite(live, prepare)
   isClosed = false
-  site = await openTestSite({ live })
-  url = await site.app.listen({ port: 0, host: '127.0.0.1' })
 }
 
 async function close(): Promise<void> {
@@ -23,13 +21,13 @@ async function close(): Promise<void> {
 }
 
 afterEach(async () => {
-  for (const response of responses) response.destroy()
+  for (const response of responses.splice(0)) response.destroy()
   await close()
 })
 
 interface Reader {
   readonly response: IncomingMessage
-  /** Resolves once the stream has sent text that matches; rejects if the stream ends before. */
+  /** Resolves with the text since the last call once it matches; rejects if the stream ends before. */
   until(pattern: RegExp): Promise<string>
   readonly ended: Promise<unknown>
 }
@@ -37,7 +35,7 @@ interface Reader {
 async function read(path: string, visitor?: Visitor): Promise<Reader> {
   const headers = { cookie: visitor?.cookie() ?? '', 'accept-encoding': 'gzip, br' }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    get(`${url}${path}`, { headers }, resolve).on('error', reject)
+    get(`${site.url}${path}`, { headers }, resolve).on('error', reject)
   })
   responses.push(response)
   response.setEncoding('utf8')
@@ -55,9 +53,8 @@ async function read(path: string, visitor?: Visitor): Promise<Reader> {
       new Promise((resolve, reject) => {
         onText = () => {
           if (!pattern.test(text)) return
-          const found = text
+          resolve(text)
           text = ''
-          resolve(found)
         }
         onText()
         void ended.then(() => reject(new Error(`The stream ended after ${text}`)))
@@ -65,85 +62,76 @@ async function read(path: string, visitor?: Visitor): Promise<Reader> {
   }
 }
 
-async function signedIn(name: string): Promise<{ visitor: Visitor; id: string }> {
+async function statusOf(path: string, visitor?: Visitor): Promise<number | undefined> {
+  return (await read(path, visitor)).response.statusCode
+}
+
+async function signedIn(name: string): Promise<Visitor> {
   const visitor = createVisitor(site.app)
   await visitor.signIn(name)
-  const { items } = await site.site.data.people.byName.page({ name }, { limit: 1 })
-  return { visitor, id: items[0]!.id }
+  return visitor
 }
 
-/** Posts a message, and delivers it into the inbox of one person. Returns its id. */
-async function postTo(readerId: string, title: string): Promise<string> {
-  const { data } = site.site
-  const { items } = await data.people.byName.page({ name: 'noor' }, { limit: 1 })
-  const id = await postEntry(data, { person_id: items[0]!.id, title, link: undefined })
-  const entry = await data.entries.get(id)
-  await data.inbox.insert(itemOf(entry!, readerId, [entry!.channel_id], new Date()), {
-    id: inboxItemId(readerId, id),
-  })
-  return id
-}
+const EVENT = /data: (.*)\n\n/
 
-test('a stream sends the entries of its person, and no entry of another one or that was removed', async () => {
+test('a stream has the entries of its person, and none of others and none that was removed', async () => {
   await open()
-  const [mira, oskar] = [await signedIn('mira'), await signedIn('oskar')]
-  const stream = await read('/live?person=mira', mira.visitor)
+  const stream = await read('/live?person=mira', await signedIn('mira'))
   expect(stream.response.statusCode).toBe(200)
-  expect(stream.response.headers['content-type']).toBe('text/event-stream; charset=utf-8')
+  expect(stream.response.headers).toMatchObject({
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+    'content-security-policy': expect.stringContaining("default-src 'none'"),
+  })
   expect(stream.response.headers['content-encoding']).toBeUndefined()
-  expect(stream.response.headers['x-accel-buffering']).toBe('no')
-  expect(stream.response.headers['content-security-policy']).toContain("default-src 'none'")
-  const first = await stream.until(/data: .*\n\n/)
+  const first = await stream.until(EVENT)
   expect(Number(/retry: (\d+)/.exec(first)?.[1])).toBeGreaterThanOrEqual(2000)
-  const before = JSON.parse(/data: (.*)\n/.exec(first)![1]!) as { unread: number }
+  expect(JSON.parse(EVENT.exec(first)?.[1] ?? '')).toEqual({ unread: 0, entries: [] })
 
-  const [others, own] = [await postTo(oskar.id, 'For Oskar'), await postTo(mira.id, 'For Mira')]
+  const others = await site.post('oskar', 'Of Oskar')
+  const own = await site.post('noor', 'Of Noor')
   const second = await stream.until(new RegExp(own))
   expect(second).not.toContain(others)
-  expect(second).toContain(`"unread":${before.unread + 1}`)
+  expect(second).toContain('"unread":1')
 
-  // No consumer removes the item from the inbox here.
-  const noor = (await site.site.data.entries.get(own))!.person_id!
-  expect(await removeEntry(site.site.data, own, noor, new Date())).toBe(true)
-  const next = await postTo(mira.id, 'Another for Mira')
+  // No consumer removes its item from the inbox here.
+  expect(await removeEntry(site.site.data, own, site.ids.noor, new Date())).toBe(true)
+  const next = await site.post('noor', 'Another of Noor')
   expect(await stream.until(new RegExp(next))).not.toContain(own)
 })
 
-test('a visitor gets the newest entries of the site', async () => {
+test('the stream of a visitor has the newest entries of the site', async () => {
   await open()
   const stream = await read('/live')
-  expect(await stream.until(/data: .*\n\n/)).not.toContain('unread')
-  const { items } = await site.site.data.people.byName.page({ name: 'noor' }, { limit: 1 })
-  const message = { person_id: items[0]!.id, title: 'For everybody', link: undefined }
-  const id = await postEntry(site.site.data, message)
+  expect(await stream.until(EVENT)).toContain('data: {"entries":[]}')
+  const id = await site.post('oskar', 'For everybody')
   await stream.until(new RegExp(id))
 })
 
-test('a page of another session gets no stream, and beyond the limits nobody does', async () => {
+test('the site refuses streams beyond its limits, and those for a page of another session', async () => {
   await open({ limits: { perProcess: 4, perSession: 2, perAddress: 1 } })
   const [mira, oskar] = [await signedIn('mira'), await signedIn('oskar')]
-  const statusOf = async (path: string, visitor?: Visitor): Promise<number | undefined> =>
-    (await read(path, visitor)).response.statusCode
   expect(await statusOf('/live?person=mira')).toBe(204)
-  expect(await statusOf('/live?person=mira', oskar.visitor)).toBe(204)
+  expect(await statusOf('/live?person=mira', oskar)).toBe(204)
   // By session:
-  const first = await read('/live?person=mira', mira.visitor)
-  expect(await statusOf('/live?person=mira', mira.visitor)).toBe(200)
-  expect(await statusOf('/live?person=mira', mira.visitor)).toBe(204)
+  const first = await read('/live?person=mira', mira)
+  expect(await statusOf('/live?person=mira', mira)).toBe(200)
+  expect(await statusOf('/live?person=mira', mira)).toBe(204)
   // By address:
   expect(await statusOf('/live')).toBe(200)
   expect(await statusOf('/live')).toBe(204)
   // By process:
-  expect(await statusOf('/live?person=oskar', oskar.visitor)).toBe(200)
-  expect(await statusOf('/live?person=oskar', oskar.visitor)).toBe(204)
+  expect(await statusOf('/live?person=oskar', oskar)).toBe(200)
+  expect(await statusOf('/live?person=oskar', oskar)).toBe(204)
   // A closed stream makes room.
   first.response.destroy()
-  await expect.poll(() => statusOf('/live?person=oskar', oskar.visitor)).toBe(200)
+  await expect.poll(() => statusOf('/live?person=oskar', oskar)).toBe(200)
 })
 
-test('streams end with their session, and show life until then', async () => {
+test('a stream shows life until its session ends', async () => {
   await open({ aliveMs: 50 })
-  const { visitor } = await signedIn('mira')
+  const visitor = await signedIn('mira')
   const [stream, other] = [await read('/live?person=mira', visitor), await read('/live')]
   await stream.until(/^:$/m)
   await visitor.post('/sign-out')
@@ -154,9 +142,8 @@ test('streams end with their session, and show life until then', async () => {
 
 test('the site stops at once while streams are open', async () => {
   await open()
-  const { visitor } = await signedIn('mira')
-  const streams = [await read('/live?person=mira', visitor), await read('/live')]
-  for (const stream of streams) await stream.until(/data: .*\n\n/)
+  const streams = [await read('/live?person=mira', await signedIn('mira')), await read('/live')]
+  for (const stream of streams) await stream.until(EVENT)
   const started = performance.now()
   await close()
   // A kept connection would hold up the stop for five seconds.
@@ -164,12 +151,18 @@ test('the site stops at once while streams are open', async () => {
   await Promise.all(streams.map(({ ended }) => ended))
 })
 
-test('the calls of a stream are not added to the trace of its request', async () => {
-  await open()
-  let calls: readonly unknown[] = []
-  site.app.addHook
-  const { visitor, id } = await signedIn('mira')
-  const stream = await read('/live?person=mira', visitor)
-  await stream.until(/data: .*\n\n/)
-  void [calls, id]
+test('the trace of a stream has the calls of its request alone', async () => {
+  const traces: Trace[] = []
+  await open({}, ({ app }) => {
+    app.addHook('preHandler', async ({ url, trace }) => {
+      if (url.startsWith('/live') && trace !== undefined) traces.push(trace)
+    })
+  })
+  const stream = await read('/live?person=mira', await signedIn('mira'))
+  await stream.until(EVENT)
+  const id = await site.post('noor', 'Of Noor')
+  await stream.until(new RegExp(id))
+  expect(traces).toHaveLength(1)
+  // The session and its person.
+  expect(traces[0]?.calls).toHaveLength(2)
 })

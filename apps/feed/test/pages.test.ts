@@ -66,7 +66,9 @@ test.each([
   expect(body).toMatch(/^<!doctype html><html lang="en">/)
   expect(body.match(/<h1/g)).toHaveLength(1)
   expect(body).toContain('<main')
-  expect(body).not.toContain('<script')
+  expect(body.match(/<script[^>]*>/g)).toEqual([
+    expect.stringMatching(/^<script type="module" src="\/assets\/live\.js\?v=[0-9a-f]{12}">$/),
+  ])
   expect(body).not.toMatch(/ style="/)
 })
 
