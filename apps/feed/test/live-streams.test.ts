@@ -1,5 +1,5 @@
 import { get, type IncomingMessage } from 'node:http'
-import type { Trace } from 'looseleaf'
+import { LooseleafError, type Trace } from 'looseleaf'
 import { afterEach, expect, test } from 'vitest'
 import type { AppOptions } from '../src/app.ts'
 import { removeEntry } from '../src/domain/entries/entries.ts'
@@ -53,6 +53,7 @@ async function read(path: string, visitor?: Visitor): Promise<Reader> {
       new Promise((resolve, reject) => {
         onText = () => {
           if (!pattern.test(text)) return
+          onText = () => {}
           resolve(text)
           text = ''
         }
@@ -135,9 +136,23 @@ test('a stream shows life until its session ends', async () => {
   const [stream, other] = [await read('/live?person=mira', visitor), await read('/live')]
   await stream.until(/^:$/m)
   await visitor.post('/sign-out')
-  await stream.until(/^event: end$/m)
+  const id = await site.post('noor', 'After the session')
+  expect(await stream.until(/^event: end$/m)).not.toContain(id)
   await stream.ended
   await other.until(/^:$/m)
+})
+
+test('a shard that does not answer ends no stream', async () => {
+  await open({ aliveMs: 50 })
+  const stream = await read('/live?person=mira', await signedIn('mira'))
+  await stream.until(EVENT)
+  const { refusals } = site.stage.faults
+  refusals.add(({ shard }) => new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down.', { shard }))
+  // The first sign may have begun before.
+  for (let i = 0; i < 3; i++) await stream.until(/^:$/m)
+  refusals.clear()
+  const id = await site.post('noor', 'After the failure')
+  expect(await stream.until(new RegExp(id))).toContain('"unread":1')
 })
 
 test('the site stops at once while streams are open', async () => {

@@ -36,7 +36,7 @@ beforeEach(async () => {
 afterEach(async () => {
   if (!hasBrowser) return
   await context.close()
-  expect(complaints).toEqual([])
+  if (complaints.length > 0) throw new Error(`The browser complained: ${complaints.join('; ')}`)
 })
 
 async function newPage(): Promise<Page> {

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ServerResponse } from 'node:http'
 import { isLooseleafError } from 'looseleaf'
-import { byId } from '../domain/site/lists.ts'
+import { SKIP, Unreadable } from '../domain/site/partial-reads.ts'
 import type { Site } from '../domain/site/site.ts'
-import { startTopic, type Topic } from './topics.ts'
+import { isOutage, startTopic, type Topic } from './topics.ts'
 
 /** Largest numbers of open streams. A page beyond them has no live arrival. */
 export interface StreamLimits {
@@ -78,7 +78,7 @@ export function createStreams(options: StreamsOptions): Streams {
       onEnd(error) {
         if (topics.get(personId)?.streams === streams) topics.delete(personId)
         for (const { response } of streams) response.end()
-        if (error !== undefined && !isLooseleafError(error, 'CLOSED')) onError(error)
+        report(error)
       },
     })
     const opened = { topic, streams }
@@ -89,31 +89,39 @@ export function createStreams(options: StreamsOptions): Streams {
   /** Sends a state to the streams to which it is new, if their sessions have not ended. */
   async function send(streams: ReadonlySet<Stream>, state: string): Promise<void> {
     const behind = [...streams].filter(({ sent }) => sent !== state)
-    for (const stream of await withSession(behind)) {
+    const { alive, unread } = await checkSessions(behind)
+    for (const stream of alive) {
       stream.sent = state
       write(stream, `data: ${state}\n\n`)
     }
+    if (unread > 0) throw new Unreadable('session')
   }
 
-  /** Returns the streams whose sessions go on, and ends the others. */
-  async function withSession(streams: readonly Stream[]): Promise<readonly Stream[]> {
-    const known = await byId(
-      site.data.sessions,
-      streams.map(({ receiver }) => receiver.session?.id),
-    )
-    return streams.filter(({ receiver, response }) => {
-      const goesOn = receiver.session === undefined || known.has(receiver.session.id)
-      // Tells the browser not to connect again.
-      if (!goesOn) response.end('event: end\ndata:\n\n')
-      return goesOn
+  /** Ends the streams whose sessions have ended. Returns those whose sessions go on, and the number of sessions that could not be read. */
+  async function checkSessions(
+    streams: readonly Stream[],
+  ): Promise<{ readonly alive: readonly Stream[]; readonly unread: number }> {
+    const ids = new Set(streams.flatMap(({ receiver }) => receiver.session?.id ?? []))
+    const { items, unread } = await site.data.sessions.getMany([...ids], SKIP)
+    const known = new Set<string>(items.flatMap((session) => session?.id ?? []))
+    const unknown = new Set<string>(unread)
+    const alive = streams.filter(({ receiver: { session }, response }) => {
+      if (session === undefined || known.has(session.id)) return true
+      // The browser does not connect again after this event.
+      if (!unknown.has(session.id)) response.end('event: end\ndata:\n\n')
+      return false
     })
+    return { alive, unread: unread.length }
   }
 
   async function showLife(): Promise<void> {
-    const streams = [...all]
-    // A shard that does not answer ends no session.
-    const alive = await withSession(streams).catch(() => streams)
-    for (const stream of alive) write(stream, ':\n\n')
+    await checkSessions([...all]).catch(report)
+    for (const stream of all) write(stream, ':\n\n')
+  }
+
+  function report(error: unknown): void {
+    const isStop = error === undefined || isLooseleafError(error, 'CLOSED')
+    if (!isStop && !isOutage(error)) onError(error)
   }
 
   function write({ response }: Stream, text: string): void {
@@ -124,6 +132,7 @@ export function createStreams(options: StreamsOptions): Streams {
   function open(receiver: Receiver, response: ServerResponse): void {
     const personId = receiver.session?.personId
     const holder = holderOf(receiver)
+    const known = topics.get(personId)
     const { topic, streams } = topicOf(personId)
     const stream: Stream = { receiver, response, sent: '' }
     streams.add(stream)
@@ -143,7 +152,8 @@ export function createStreams(options: StreamsOptions): Streams {
     })
     // Browsers that lose the site together do not return together.
     write(stream, `retry: ${2000 + Math.floor(Math.random() * 4000)}\n\n`)
-    topic.refresh()
+    // A new topic sends its first state by itself.
+    if (topic === known?.topic) topic.refresh()
   }
 
   return {

@@ -1,6 +1,16 @@
-import { watch } from 'looseleaf'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isLooseleafError, watch } from 'looseleaf'
+import { Unreadable } from '../domain/site/partial-reads.ts'
 import type { Site } from '../domain/site/site.ts'
 import { LIVE_ENTRIES, readPersonState, readPublicState } from './live-state.ts'
+
+/** Milliseconds between two tries while a shard does not answer. */
+const RETRY_MS = 1000
+
+/** Tells whether an error means only that a shard does not answer. */
+export function isOutage(error: unknown): boolean {
+  return error instanceof Unreadable || (isLooseleafError(error) && error.retryable)
+}
 
 /** Streams of one receiver, which get the same events: the tabs of a person, or all visitors. */
 export interface Topic {
@@ -16,13 +26,13 @@ export interface TopicOptions {
   readonly site: Pick<Site, 'store' | 'data'>
   /** Undefined for the public page. */
   readonly personId: string | undefined
-  /** Sends a state. */
+  /** Sends a state. An outage is followed by another try with the state of then. */
   readonly send: (state: string) => Promise<void>
   /** Called once when the topic has ended, with the error that ended it. */
   readonly onEnd: (error: unknown) => void
 }
 
-/** Watches the inbox of a person, or the newest entries of the site, until it is stopped. Any error ends it. */
+/** Watches the inbox of a person, or the newest entries of the site, until it is stopped. Any error but an outage ends it. */
 export function startTopic({ site, personId, send, onEnd }: TopicOptions): Topic {
   const { store, data } = site
   const end = new AbortController()
@@ -39,14 +49,27 @@ export function startTopic({ site, personId, send, onEnd }: TopicOptions): Topic
   let reading: Promise<void> | undefined
   /** Reads states one after another, so that an older one is never sent after a newer one. */
   async function readAndSend(): Promise<void> {
-    while (isStale && !signal.aborted) {
-      isStale = false
+    try {
+      while (isStale && !signal.aborted) {
+        isStale = false
+        await readOnce()
+      }
+    } finally {
+      reading = undefined
+    }
+  }
+  async function readOnce(): Promise<void> {
+    try {
       await send(JSON.stringify(await read()))
+    } catch (error) {
+      if (!isOutage(error)) throw error
+      isStale = true
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
     }
   }
   function refresh(): Promise<void> {
     isStale = true
-    reading ??= readAndSend().finally(() => (reading = undefined))
+    reading ??= readAndSend()
     return reading
   }
 
