@@ -63,15 +63,23 @@ export interface LossyStore extends AsyncDisposable {
   fill(): Promise<Filled[]>
 }
 
-export async function openLossyStore(options: Partial<DataStoreOptions> = {}): Promise<LossyStore> {
+/** Opens a lossy store. Its shards have a pool, as those of servers do, unless `hasPool` is false. */
+export async function openLossyStore(
+  options: Partial<DataStoreOptions> = {},
+  { hasPool = true }: { readonly hasPool?: boolean } = {},
+): Promise<LossyStore> {
   const memory: Driver = await memoryShards(SHARDS).connect()
+  const pooled = {
+    ...memory,
+    shards: memory.shards.map((shard) => ({ ...shard, connections: () => undefined })),
+  }
   const sent: string[] = []
   let plan: FaultPlan = () => undefined
   const restore = (): void => {
     plan = () => undefined
   }
   const open = (more: Partial<DataStoreOptions> = {}): Promise<DataStore> => {
-    const driver = faultyDriver(memory, (call) => {
+    const driver = faultyDriver(hasPool ? pooled : memory, (call) => {
       sent.push(`${call.shard} ${call.table} ${call.operation}`)
       return plan(call)
     })

@@ -23,6 +23,9 @@ const TICK_MS = 50
 
 /** Makes the wait for one server. `detached` runs the requests for a sign of life, which belong to no call. */
 export function createAnswerWait(server: Server, detached: <T>(work: () => T) => T): AnswerWait {
+  // Without a pool the database is in this process, such as SQLite. It has no server that could be silent: a read waits for writes and
+  // locks, or because the process is busy.
+  if (server.connections === undefined) return { bounded: (ask) => ask() }
   /** The reject functions of the calls that wait. */
   const waiting = new Set<(error: unknown) => void>()
   /** Moment since which at least one call has been waiting. */

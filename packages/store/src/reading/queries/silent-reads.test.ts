@@ -52,6 +52,17 @@ describe('a shard that is silent', () => {
     expect([numbers(items), cost.complete]).toEqual([made.map(({ n }) => n), true])
   })
 
+  test('a database in this process is waited for, because it has no server that could be silent', async () => {
+    await using embedded = await openLossyStore({}, { hasPool: false })
+    const made = await embedded.fill()
+    const answer = embedded.silence(1)
+    const read = embedded.store.getMany([made[1]!.id], skip)
+    // Longer than the whole wait for a server.
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    answer()
+    expect((await read).complete).toBe(true)
+  })
+
   test('a call without the option still waits for the silent shard', async () => {
     const made = await fill()
     const answer = lossy.silence(1)
