@@ -7,7 +7,9 @@ let servers: RunningServers
 let site: TestSite
 beforeAll(async () => {
   servers = await startServers(2, { database: 'feed', inMemory: true })
-  site = await openTestSite({ shards: shardsFrom(servers.urls.join(',')) })
+  // Pages say how long ago things were, which their tags include.
+  const now = new Date()
+  site = await openTestSite({ shards: shardsFrom(servers.urls.join(',')), now: () => now })
 })
 afterAll(async () => {
   await site.close()

@@ -13,7 +13,8 @@ export interface LikeButtonProps {
 }
 
 /** A form to like or unlike an entry, or a link to sign in. */
-export function LikeButton({ ctx, entry, liked, back }: LikeButtonProps): JSX.Element {
+export function LikeButton({ ctx, entry, liked, back }: LikeButtonProps): JSX.Element | null {
+  if (ctx.unknownViewer) return null
   const title = <span class="unseen"> {tidyLine(entry.title, NAME_LENGTH)}</span>
   if (ctx.viewer === undefined) {
     return <a href={`/sign-in?back=${encodeURIComponent(back)}`}>Like{title}</a>

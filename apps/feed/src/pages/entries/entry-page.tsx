@@ -108,6 +108,7 @@ function CommentForm({
   entryId: string
   form: FormState
 }): JSX.Element {
+  if (ctx.unknownViewer) return <p id="comment" />
   if (ctx.viewer === undefined) {
     return (
       <p class="faint" id="comment">

@@ -27,7 +27,7 @@ export function EverythingPage({ ctx, cards, paging, path }: EverythingPageProps
       <h1 class={paging.paged ? 'page-title' : 'unseen'}>
         {paging.paged ? 'Older entries' : 'Newest entries'}
       </h1>
-      {paging.paged || ctx.viewer !== undefined ? null : <Welcome window={ctx.window} />}
+      {paging.paged || ctx.viewer !== undefined || ctx.unknownViewer ? null : <Welcome window={ctx.window} />}
       {cards.length === 0 ? (
         <EmptyState ctx={ctx} title="A fresh, empty page">
           <p>

@@ -30,7 +30,7 @@ export function ImportPage(props: ImportPageProps): JSX.Element {
         <a href="/add-source">Add a source</a>.
       </p>
       {notice === undefined ? null : <NoticeSection notice={notice} />}
-      {ctx.viewer === undefined ? (
+      {ctx.unknownViewer ? null : ctx.viewer === undefined ? (
         <p>
           <a class="button" href="/sign-in?back=/import">
             Sign in to import

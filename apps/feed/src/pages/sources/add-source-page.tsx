@@ -20,7 +20,7 @@ export function AddSourcePage({ ctx, form, choice }: AddSourcePageProps): JSX.El
         is here already, you are led to it. For the list of feeds that another reader exports, and for files,
         there is <a href="/import">Import</a>.
       </p>
-      {ctx.viewer === undefined ? (
+      {ctx.unknownViewer ? null : ctx.viewer === undefined ? (
         <p>
           <a class="button" href="/sign-in?back=/add-source">
             Sign in to add a source
