@@ -40,7 +40,7 @@ export function SearchPage({ ctx, text, answer }: SearchPageProps): JSX.Element 
           'Search'
         ) : (
           <>
-            Search for <bdi>{text.slice(0, 100)}</bdi>
+            Search for “<bdi>{text.slice(0, 100)}</bdi>”
           </>
         )}
       </h1>
