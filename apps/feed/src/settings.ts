@@ -21,6 +21,8 @@ export interface Settings {
   readonly crawl: boolean
   /** Pairs of host and port that may be fetched although they are not on the public internet. */
   readonly crawlAllow: readonly string[]
+  /** Time between two fetches of each source, in milliseconds; undefined for the interval of its schedule. */
+  readonly crawlEveryMs: number | undefined
   readonly files: readonly string[]
   /** False if only other processes deliver entries to home pages. */
   readonly delivers: boolean
@@ -48,6 +50,7 @@ export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv): S
     place: values.data === undefined && shards ? 'the databases of LOOSELEAF_SHARDS' : folder,
     crawl: isHere('FEED_CRAWL', env['FEED_CRAWL']),
     crawlAllow: readPlaces(env['FEED_CRAWL_ALLOW']),
+    crawlEveryMs: readSeconds('FEED_CRAWL_EVERY', env['FEED_CRAWL_EVERY']),
     files: positionals.map((file) => resolve(userFolder, file)),
     delivers: isHere('FEED_DELIVER', env['FEED_DELIVER']),
     as: values.as,
@@ -92,6 +95,15 @@ function isHere(name: string, text: string | undefined): boolean {
   const where = text?.trim() || 'here'
   if (where === 'here' || where === 'elsewhere') return where === 'here'
   throw new BadSetting(`${name} is “here” or “elsewhere”; got “${where.slice(0, 20)}”.`)
+}
+
+/** Reads a time in seconds, and returns milliseconds. */
+function readSeconds(name: string, text: string | undefined): number | undefined {
+  const trimmed = text?.trim()
+  if (!trimmed) return undefined
+  const seconds = Number(trimmed)
+  if (seconds >= 0.1 && seconds <= 86_400) return seconds * 1_000
+  throw new BadSetting(`${name} is a number of seconds from 0.1 to 86400; got “${trimmed.slice(0, 20)}”.`)
 }
 
 function readPlaces(text: string | undefined): string[] {

@@ -12,6 +12,7 @@ import { endLease, type LeasedSource, type SourceChange } from './due.ts'
 import type { Fetched, Fetcher } from './fetch/fetch-feed.ts'
 import { reasonOfPage, webPageOf } from './fetch/web-page.ts'
 import { changedFeed, failedFetch, unchangedFeed } from './outcome.ts'
+import type { IntervalBounds } from './schedule.ts'
 
 /** Parts of a crawler that fetch and store one source. */
 export interface CrawlContext {
@@ -19,6 +20,8 @@ export interface CrawlContext {
   readonly fetcher: Fetcher
   readonly parser: FileParser
   readonly now: () => Date
+  /** Bounds of the time between two fetches of a source. */
+  readonly bounds: IntervalBounds
 }
 
 /** Fetches in a row that a permanent redirect has to last until a source takes its address. */
@@ -53,16 +56,17 @@ async function fetchSource(
 
 async function changeBy(ctx: CrawlContext, source: Source, fetched: Fetched): Promise<SourceChange> {
   const now = ctx.now()
-  if (fetched.type === 'failed') return { ...failedFetch(source, fetched.failure, now), moved: unset }
+  if (fetched.type === 'failed')
+    return { ...failedFetch(source, fetched.failure, now, ctx.bounds), moved: unset }
   const moved = movedChange(source, fetched.movedTo)
   if (fetched.type === 'unchanged')
-    return orAlias(ctx, source, { ...unchangedFeed(source, fetched, now), ...moved })
+    return orAlias(ctx, source, { ...unchangedFeed(source, fetched, now, ctx.bounds), ...moved })
   const bodyHash = createHash('sha256').update(fetched.bytes).digest('base64url')
   const answer = { ...fetched, bodyHash }
-  const same = { ...unchangedFeed(source, answer, now), ...moved }
+  const same = { ...unchangedFeed(source, answer, now, ctx.bounds), ...moved }
   if (bodyHash === source.body_hash) return orAlias(ctx, source, same)
   const failed = (reason: string): SourceChange => ({
-    ...failedFetch(source, { reason, status: 200 }, now),
+    ...failedFetch(source, { reason, status: 200 }, now, ctx.bounds),
     moved: unset,
   })
   const page = webPageOf(fetched.bytes)
@@ -82,7 +86,7 @@ async function changeBy(ctx: CrawlContext, source: Source, fetched: Fetched): Pr
     isNew: source.fetched === undefined,
     quietOld: source.fetched === undefined,
   })
-  const change = { ...changedFeed(source, parsed, answer, now), ...moved }
+  const change = { ...changedFeed(source, parsed, answer, now, ctx.bounds), ...moved }
   // Without the digest, the next fetch tries the entries again that the store has refused.
   return orAlias(ctx, source, stored.failed === 0 ? change : { ...change, body_hash: unset })
 }

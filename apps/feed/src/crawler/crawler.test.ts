@@ -12,6 +12,7 @@ import { startCrawler, type Crawler } from './crawler.ts'
 import { takeDue } from './due.ts'
 import { createFetcher, type Fetcher } from './fetch/fetch-feed.ts'
 import { createGuard } from './guard/guard.ts'
+import { POLITE } from './schedule.ts'
 
 let site: Site
 let server: FeedServer
@@ -58,7 +59,7 @@ async function sourceOf(id: string): Promise<Source> {
 async function crawl(id: string): Promise<Source> {
   const leased_until = new Date(time.getTime() + LEASE)
   const source = await site.data.sources.update(id, { next_check: leased_until, leased_until })
-  const ctx = { data: site.data, fetcher, parser: site.parser, now: () => time }
+  const ctx = { data: site.data, fetcher, parser: site.parser, now: () => time, bounds: POLITE }
   await crawlSource(ctx, { ...source, leased_until }, new AbortController().signal)
   return sourceOf(id)
 }
@@ -266,7 +267,7 @@ test('a source that is due is taken by one process, and again when the lease has
 test('a process that has lost its lease writes no outcome', async () => {
   server.on('/feed', answer(rss(['a'])))
   const id = await add('/feed')
-  const ctx = { data: site.data, fetcher, parser: site.parser, now: () => time }
+  const ctx = { data: site.data, fetcher, parser: site.parser, now: () => time, bounds: POLITE }
   const leased_until = new Date(time.getTime() - 1)
   const source = await sourceOf(id)
   await take()

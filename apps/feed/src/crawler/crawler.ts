@@ -4,6 +4,7 @@ import type { Source } from '../kinds/source.ts'
 import { crawlSource } from './crawl-source.ts'
 import { takeDue } from './due.ts'
 import type { Fetcher } from './fetch/fetch-feed.ts'
+import { POLITE, type IntervalBounds } from './schedule.ts'
 
 /** Sources that one process fetches at once, and those of one host among them. */
 const AT_ONCE = 8
@@ -25,6 +26,8 @@ export interface CrawlerOptions {
   readonly now?: () => Date
   readonly lookMs?: number
   readonly leaseMs?: number
+  /** Bounds of the time between two fetches of a source. Default: from five minutes to a day. */
+  readonly bounds?: IntervalBounds
 }
 
 export interface Crawler {
@@ -40,8 +43,9 @@ export interface Crawler {
  */
 export function startCrawler(options: CrawlerOptions): Crawler {
   const { data, fetcher, parser, onError, now = () => new Date() } = options
-  const { lookMs = LOOK_MS, leaseMs = LEASE_MS } = options
-  const ctx = { data, fetcher, parser, now }
+  const { bounds = POLITE, leaseMs = LEASE_MS } = options
+  const { lookMs = Math.min(LOOK_MS, bounds.min) } = options
+  const ctx = { data, fetcher, parser, now, bounds }
   const stopping = new AbortController()
   const running = new Set<Promise<void>>()
   const hosts = new Map<string, number>()

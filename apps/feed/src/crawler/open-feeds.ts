@@ -17,7 +17,9 @@ export interface FeedsOptions {
   readonly crawlAllow: readonly string[]
   /** Public address of the site, by which servers know their visitor. */
   readonly origin?: string | undefined
-  /** Time for which a process has a source, in milliseconds. Default: five minutes. */
+  /** Time between two fetches of each source, in milliseconds. Default: by its number of items, from five minutes to a day. */
+  readonly crawlEveryMs?: number | undefined
+  /** Time for which a process has a source, in milliseconds. Default: five minutes, and at most ten times `crawlEveryMs`. */
   readonly leaseMs?: number
   /** Called with each error of the store. Default: writes to the standard error output. */
   readonly onError?: (error: unknown) => void
@@ -36,9 +38,12 @@ export function openFeeds(data: SiteData, options: FeedsOptions): Feeds {
   const fetcher = createFetcher({ guard: createGuard({ allow: crawlAllow }), origin })
   const parser = createFileParser()
   const stopping = new AbortController()
+  const { crawlEveryMs: every } = options
+  const pace =
+    every === undefined ? {} : { bounds: { min: every, max: every }, leaseMs: Math.min(300_000, 10 * every) }
   const lease = leaseMs === undefined ? {} : { leaseMs }
   let running: Crawler | undefined
-  const begin = (): Crawler => (running = startCrawler({ data, fetcher, parser, onError, ...lease }))
+  const begin = (): Crawler => (running = startCrawler({ data, fetcher, parser, onError, ...pace, ...lease }))
   const crawler = crawl ? createLoop(begin) : undefined
   crawler?.start()
   return {

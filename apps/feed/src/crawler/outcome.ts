@@ -11,6 +11,7 @@ import {
   quietInterval,
   waitAfterFailure,
   waitAfterSuccess,
+  type IntervalBounds,
 } from './schedule.ts'
 
 /** The parts of an answer that a source keeps. */
@@ -23,9 +24,14 @@ export interface GoodAnswer {
 }
 
 /** Changes of a source after a fetch that found nothing new. */
-export function unchangedFeed(source: Source, answer: GoodAnswer, now: Date): SourceChange {
-  const interval = quietInterval(source.interval_ms ?? DEFAULT_INTERVAL_MS)
-  return succeeded(interval, answer, undefined, now)
+export function unchangedFeed(
+  source: Source,
+  answer: GoodAnswer,
+  now: Date,
+  bounds: IntervalBounds,
+): SourceChange {
+  const interval = quietInterval(source.interval_ms ?? DEFAULT_INTERVAL_MS, bounds)
+  return succeeded(interval, answer, undefined, now, bounds)
 }
 
 /** Changes of a source after a fetch that brought a feed with another text. */
@@ -34,13 +40,14 @@ export function changedFeed(
   feed: ParsedFeed,
   answer: GoodAnswer,
   now: Date,
+  bounds: IntervalBounds,
 ): SourceChange {
   const perWeek = itemsPerWeek(
     feed.items.map(({ published }) => published),
     now,
   )
   return {
-    ...succeeded(intervalOf(perWeek), answer, feed.ttlMs, now),
+    ...succeeded(intervalOf(perWeek, bounds), answer, feed.ttlMs, now, bounds),
     ...titledAs(feed.title),
     about: feed.about || about,
     link: feed.link ?? link ?? unset,
@@ -53,12 +60,13 @@ function succeeded(
   { etag, lastModified, freshMs, bodyHash }: GoodAnswer,
   ttlMs: number | undefined,
   now: Date,
+  bounds: IntervalBounds,
 ): SourceChange {
   return {
     checked: now,
     fetched: now,
     interval_ms: interval,
-    next_check: after(now, waitAfterSuccess(interval, { freshMs, ttlMs })),
+    next_check: after(now, waitAfterSuccess(interval, { freshMs, ttlMs }, bounds)),
     failures: 0,
     problem: unset,
     wait_until: unset,
@@ -75,10 +83,15 @@ function succeeded(
 }
 
 /** Changes of a source after a failed fetch. A source that is fetched no more keeps the reason as its problem. */
-export function failedFetch(source: Source, failure: Failure, now: Date): SourceChange {
+export function failedFetch(
+  source: Source,
+  failure: Failure,
+  now: Date,
+  bounds: IntervalBounds,
+): SourceChange {
   const failures = (source.failures ?? 0) + 1
   const intervalMs = source.interval_ms ?? DEFAULT_INTERVAL_MS
-  const wait = waitAfterFailure(failure, { intervalMs, failures })
+  const wait = waitAfterFailure(failure, { intervalMs, failures }, bounds)
   const { reason, status, retryAfterMs } = failure
   const since = source.problem?.since ?? now
   return {

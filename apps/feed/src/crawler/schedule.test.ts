@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import {
   intervalOf,
   itemsPerWeek,
-  MAX_INTERVAL_MS,
-  MIN_INTERVAL_MS,
+  POLITE,
   quietInterval,
   waitAfterFailure,
   waitAfterSuccess,
@@ -34,31 +33,27 @@ test('items per week are counted over four weeks, or over a shorter feed', () =>
 test('the interval is the time between two items, from five minutes to a day', () => {
   expect(intervalOf(undefined)).toBe(HOUR)
   expect(intervalOf(168)).toBe(HOUR)
-  expect([intervalOf(100_000), intervalOf(1), intervalOf(0)]).toEqual([
-    MIN_INTERVAL_MS,
-    MAX_INTERVAL_MS,
-    MAX_INTERVAL_MS,
-  ])
+  expect([intervalOf(100_000), intervalOf(1), intervalOf(0)]).toEqual([POLITE.min, POLITE.max, POLITE.max])
 })
 
 test('a feed that brings nothing new is fetched less and less, down to once a day', () => {
   let interval = HOUR
   for (let i = 0; i < 100; i++) interval = quietInterval(interval)
-  expect(interval).toBe(MAX_INTERVAL_MS)
+  expect(interval).toBe(POLITE.max)
 })
 
 test('max-age and ttl lengthen the wait, up to a day', () => {
   const none = { freshMs: 0, ttlMs: undefined }
-  expect(waitAfterSuccess(HOUR, none, middle)).toBe(HOUR)
-  expect(waitAfterSuccess(HOUR, { ...none, freshMs: 2 * HOUR }, middle)).toBe(2 * HOUR)
-  expect(waitAfterSuccess(HOUR, { ...none, ttlMs: 3 * HOUR }, middle)).toBe(3 * HOUR)
-  expect(waitAfterSuccess(HOUR, { freshMs: MINUTE, ttlMs: MINUTE }, middle)).toBe(HOUR)
-  expect(waitAfterSuccess(HOUR, { ...none, freshMs: 365 * DAY }, middle)).toBe(DAY)
+  expect(waitAfterSuccess(HOUR, none, POLITE, middle)).toBe(HOUR)
+  expect(waitAfterSuccess(HOUR, { ...none, freshMs: 2 * HOUR }, POLITE, middle)).toBe(2 * HOUR)
+  expect(waitAfterSuccess(HOUR, { ...none, ttlMs: 3 * HOUR }, POLITE, middle)).toBe(3 * HOUR)
+  expect(waitAfterSuccess(HOUR, { freshMs: MINUTE, ttlMs: MINUTE }, POLITE, middle)).toBe(HOUR)
+  expect(waitAfterSuccess(HOUR, { ...none, freshMs: 365 * DAY }, POLITE, middle)).toBe(DAY)
 })
 
 test('chance moves a wait by up to a tenth', () => {
   const none = { freshMs: 0, ttlMs: undefined }
-  expect([0, 1].map((value) => waitAfterSuccess(100 * MINUTE, none, () => value))).toEqual([
+  expect([0, 1].map((value) => waitAfterSuccess(100 * MINUTE, none, POLITE, () => value))).toEqual([
     90 * MINUTE,
     110 * MINUTE,
   ])
@@ -66,24 +61,34 @@ test('chance moves a wait by up to a tenth', () => {
 
 test('the wait doubles with each failure in a row, up to a day', () => {
   const waits = [1, 2, 3, 4, 5, 6, 1000].map((failures) =>
-    waitAfterFailure(failed, { intervalMs: HOUR, failures }, middle),
+    waitAfterFailure(failed, { intervalMs: HOUR, failures }, POLITE, middle),
   )
   expect(waits).toEqual([1, 2, 4, 8, 16, 24, 24].map((hours) => hours * HOUR))
 })
 
 test.each([403, 429])('a server that answers with status %i is left alone for an hour at least', (status) => {
-  const wait = waitAfterFailure({ ...failed, status }, { intervalMs: 5 * MINUTE, failures: 1 }, middle)
+  const wait = waitAfterFailure(
+    { ...failed, status },
+    { intervalMs: 5 * MINUTE, failures: 1 },
+    POLITE,
+    middle,
+  )
   expect(wait).toBe(HOUR)
 })
 
 test('a wait that a server asks for is never shortened, and at most a week', () => {
   const after = (retryAfterMs: number): number | undefined =>
-    waitAfterFailure({ ...failed, status: 429, retryAfterMs }, { intervalMs: HOUR, failures: 1 }, () => 0)
+    waitAfterFailure(
+      { ...failed, status: 429, retryAfterMs },
+      { intervalMs: HOUR, failures: 1 },
+      POLITE,
+      () => 0,
+    )
   expect([after(2 * DAY), after(1000), after(365 * DAY)]).toEqual([2 * DAY, 0.9 * HOUR, 7 * DAY])
 })
 
 test('only a feed that is gone for good is fetched no more', () => {
   const wait = (status: number): number | undefined =>
-    waitAfterFailure({ ...failed, status }, { intervalMs: HOUR, failures: 1 }, middle)
+    waitAfterFailure({ ...failed, status }, { intervalMs: HOUR, failures: 1 }, POLITE, middle)
   expect([wait(410), wait(404), wait(500)]).toEqual([undefined, HOUR, HOUR])
 })

@@ -6,8 +6,13 @@ const DAY = 24 * HOUR
 const WEEK = 7 * DAY
 
 /** Bounds of the time between two fetches of a source, in milliseconds. */
-export const MIN_INTERVAL_MS: number = 5 * MINUTE
-export const MAX_INTERVAL_MS: number = DAY
+export interface IntervalBounds {
+  readonly min: number
+  readonly max: number
+}
+
+/** Bounds that spare other people's servers. */
+export const POLITE: IntervalBounds = { min: 5 * MINUTE, max: DAY }
 /** Interval of a source whose items have no times. */
 export const DEFAULT_INTERVAL_MS: number = HOUR
 /** First wait after a server has refused the site without naming one. */
@@ -31,39 +36,41 @@ export function itemsPerWeek(times: readonly (Date | undefined)[], now: Date): n
 }
 
 /** Returns the interval for a feed with this many items per week: the mean time between two of them, within the bounds. */
-export function intervalOf(perWeek: number | undefined): number {
-  if (perWeek === undefined) return DEFAULT_INTERVAL_MS
-  return perWeek === 0 ? MAX_INTERVAL_MS : clamp(WEEK / perWeek, MIN_INTERVAL_MS, MAX_INTERVAL_MS)
+export function intervalOf(perWeek: number | undefined, bounds: IntervalBounds = POLITE): number {
+  if (perWeek === undefined) return clamp(DEFAULT_INTERVAL_MS, bounds)
+  return perWeek === 0 ? bounds.max : clamp(WEEK / perWeek, bounds)
 }
 
 /** Returns the interval after a fetch that brought nothing new, a tenth longer. A feed that falls silent is so fetched less and less. */
-export function quietInterval(intervalMs: number): number {
-  return clamp(intervalMs * 1.1, MIN_INTERVAL_MS, MAX_INTERVAL_MS)
+export function quietInterval(intervalMs: number, bounds: IntervalBounds = POLITE): number {
+  return clamp(intervalMs * 1.1, bounds)
 }
 
 /** Returns the wait until the next fetch after a good one, in milliseconds: the interval, or longer if the feed or its server asks for it. */
 export function waitAfterSuccess(
   intervalMs: number,
   asked: { readonly freshMs: number; readonly ttlMs: number | undefined },
+  bounds: IntervalBounds = POLITE,
   random: () => number = Math.random,
 ): number {
   const longest = Math.max(intervalMs, asked.freshMs, asked.ttlMs ?? 0)
-  return jittered(clamp(longest, MIN_INTERVAL_MS, MAX_INTERVAL_MS), random)
+  return jittered(clamp(longest, bounds), random)
 }
 
 /**
- * Returns the wait after a failure, in milliseconds: it doubles with each failure in a row, up to a day. A server that refuses visits
+ * Returns the wait after a failure, in milliseconds: it doubles with each failure in a row, up to the longest interval. A server that refuses visits
  * (403, 429) is left alone for an hour at first. A wait that the server asks for is kept, up to a week. Returns undefined if the feed
  * is gone for good (410), so that it is fetched no more.
  */
 export function waitAfterFailure(
   { status, retryAfterMs = 0 }: Failure,
   { intervalMs, failures }: { readonly intervalMs: number; readonly failures: number },
+  bounds: IntervalBounds = POLITE,
   random: () => number = Math.random,
 ): number | undefined {
   if (status === 410) return undefined
   const first = status === 403 || status === 429 ? Math.max(LIMIT_INTERVAL_MS, intervalMs) : intervalMs
-  const backOff = Math.min(first * 2 ** Math.min(failures - 1, 20), MAX_INTERVAL_MS)
+  const backOff = Math.min(first * 2 ** Math.min(failures - 1, 20), bounds.max)
   // Chance may not shorten a wait that the server has named.
   return Math.max(jittered(backOff, random), Math.min(retryAfterMs, MAX_WAIT_MS))
 }
@@ -72,6 +79,6 @@ function jittered(ms: number, random: () => number): number {
   return Math.round(ms * (1 + JITTER * (2 * random() - 1)))
 }
 
-function clamp(value: number, min: number, max: number): number {
+function clamp(value: number, { min, max }: IntervalBounds): number {
   return Math.min(Math.max(value, min), max)
 }

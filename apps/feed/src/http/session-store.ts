@@ -19,12 +19,7 @@ declare module 'fastify' {
   }
 }
 
-/** Session ids of `@fastify/session` are texts of keys. One without a person belongs to a visitor who is not signed in. */
-export function textOfKey(nonce: string, personId: string | undefined): string {
-  return `${nonce}.${personId ?? ''}`
-}
-
-/** Returns the key of a session id; undefined if nobody is signed in. */
+/** Returns the key of a session id, which is its text; undefined if nobody is signed in. */
 export function keyOf(sessionId: string): SessionKey | undefined {
   const [nonce = '', personId] = sessionId.split('.')
   return nonce.length >= 20 && isId(personId) ? { nonce, personId } : undefined

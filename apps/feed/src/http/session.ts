@@ -1,10 +1,16 @@
 import fastifySession from '@fastify/session'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { browserName } from '../domain/accounts/browser-name.ts'
-import { newNonce, SESSION_MS, type SessionKey } from '../domain/accounts/sessions.ts'
+import {
+  newNonce,
+  SESSION_COOKIE,
+  SESSION_MS,
+  textOfKey,
+  type SessionKey,
+} from '../domain/accounts/sessions.ts'
 import type { Account } from '../kinds/account.ts'
 import type { SiteData } from '../kinds/site-data.ts'
-import { keyOf, sessionStore, textOfKey } from './session-store.ts'
+import { keyOf, sessionStore } from './session-store.ts'
 import { shared } from './shared.ts'
 
 declare module 'fastify' {
@@ -14,7 +20,6 @@ declare module 'fastify' {
   }
 }
 
-const COOKIE = 'looseleaf_session'
 const COOKIE_OPTIONS = { path: '/', httpOnly: true, sameSite: 'lax' } as const
 
 export interface SessionsOptions {
@@ -28,7 +33,7 @@ export const sessions = shared<SessionsOptions>(async (app, { data, secret }) =>
   app.decorateRequest('signingIn', undefined)
   await app.register(fastifySession, {
     secret,
-    cookieName: COOKIE,
+    cookieName: SESSION_COOKIE,
     cookie: { ...COOKIE_OPTIONS, secure: false, maxAge: SESSION_MS },
     saveUninitialized: false,
     // `readViewer` renews a session once a day; the plugin would write it at each request.
@@ -62,7 +67,7 @@ export async function signIn(
 
 export async function signOut(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   await request.session.destroy()
-  void reply.clearCookie(COOKIE, COOKIE_OPTIONS)
+  void reply.clearCookie(SESSION_COOKIE, COOKIE_OPTIONS)
 }
 
 /** Renews the session and its cookie. */
@@ -76,5 +81,5 @@ async function save(request: FastifyRequest): Promise<void> {
   request.session.options({ secure: request.siteOrigin.startsWith('https:') })
   await request.session.save()
   // Otherwise the plugin would also send a header that clears the previous cookie of this name.
-  delete request.cookies[COOKIE]
+  delete request.cookies[SESSION_COOKIE]
 }

@@ -27,8 +27,13 @@ export async function seedSample(data: SiteData, now: Date = new Date()): Promis
     data.likes.putMany(sample.likes),
     data.inbox.putMany(inboxesOf(sample)),
   ])
-  await writeSetting(data.settings, SEEDED, now.toISOString())
+  await keepUnseeded(data, now)
   return [...first, ...then].flat().length
+}
+
+/** Records that a store needs no sample data. */
+export async function keepUnseeded({ settings }: SiteData, now: Date = new Date()): Promise<void> {
+  await writeSetting(settings, SEEDED, now.toISOString())
 }
 
 /** Newest entries that are in the inboxes from the first page on. Deliveries bring the others. */

@@ -17,6 +17,14 @@ export interface SessionKey {
   readonly personId: string
 }
 
+/** Name of the cookie that has the signed text of a session's key. */
+export const SESSION_COOKIE = 'looseleaf_session'
+
+/** Returns the text of a key, which the cookie has with a signature. One without a person belongs to a visitor who is not signed in. */
+export function textOfKey(nonce: string, personId: string | undefined): string {
+  return `${nonce}.${personId ?? ''}`
+}
+
 export function newNonce(): string {
   return randomBytes(18).toString('base64url')
 }
