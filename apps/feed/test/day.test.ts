@@ -28,7 +28,7 @@ test(
       onStep: (step) => console.log(performance.now(), step),
     })
     console.log(report)
-  expect(report.failures).toEqual([])
+    expect(report.failures).toEqual([])
     const { missing, double, failed, miscounted, behind, status5xx, kills } = report
     expect({ missing, double, failed, miscounted, behind, status5xx, kills }).toEqual({
       missing: 0,

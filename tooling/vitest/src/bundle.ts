@@ -81,11 +81,11 @@ const keepAddresses: Plugin = {
   },
 }
 
-/** Packages with native or generated code are loaded from their folders. */
+/** Packages with native or generated code are loaded from their folders, and so are those that expect both module systems of Node. */
 const leaveOutPackages: Plugin = {
   name: 'looseleaf-leave-out-packages',
   resolveId: {
-    filter: { id: /^(?:better-sqlite3|mysql2)(?:\/|$)/ },
+    filter: { id: /^(?:better-sqlite3|mysql2|@fastify\/helmet)(?:\/|$)/ },
     async handler(source, importer) {
       const resolved = await this.resolve(source, importer, { skipSelf: true })
       return resolved && { id: pathToFileURL(resolved.id).href, external: true }

@@ -13,7 +13,7 @@ export interface Answer {
 /** A browser without scripts that is signed in: it keeps its cookies, and sends forms with the token of a page. */
 export interface Browser {
   get(url: string): Promise<Answer>
-  /** Sends a form with the token of the page at `tokenPath`, which is read once. */
+  /** Sends a form with the token of the page at `tokenPath`, which it reads once. */
   post(url: string, fields: Readonly<Record<string, string>>): Promise<Answer>
 }
 
@@ -27,7 +27,7 @@ export async function signInByStore(data: SiteData, secret: string, personId: st
 
 /** Opens a browser with these cookies. Tokens of `/store` are apart from those of the site. */
 export function openBrowser(cookies = new Map<string, string>(), tokenPath = '/post'): Browser {
-  let token: string | undefined
+  let token: Promise<string> | undefined
 
   async function send(url: string, init: RequestInit = {}): Promise<Answer> {
     const cookie = Array.from(cookies, (pair) => pair.join('=')).join('; ')
@@ -44,11 +44,21 @@ export function openBrowser(cookies = new Map<string, string>(), tokenPath = '/p
     return { status: response.status, text: await response.text() }
   }
 
+  async function readToken(url: string): Promise<string> {
+    const { text } = await send(new URL(tokenPath, url).href)
+    return /name="token" value="([^"]+)"/.exec(text)?.[1] ?? ''
+  }
+
   return {
     get: send,
     async post(url, fields) {
-      token ??= /name="token" value="([^"]+)"/.exec((await send(new URL(tokenPath, url).href)).text)?.[1]
-      return send(url, { method: 'POST', body: new URLSearchParams({ token: token ?? '', ...fields }) })
+      // Forms that are sent at once share the token: another page would begin another form session.
+      token ??= readToken(url)
+      const sent = await token.catch((error: unknown) => {
+        token = undefined
+        throw error
+      })
+      return send(url, { method: 'POST', body: new URLSearchParams({ token: sent, ...fields }) })
     },
   }
 }

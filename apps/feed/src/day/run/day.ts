@@ -65,7 +65,7 @@ export interface DayReport extends Omit<Verdict, 'visible' | 'gone'>, TrafficCou
   readonly seconds: number
   /** Load average of the machine in the last minute of the run. */
   readonly load: number
-  /** The first failures, for people. */
+  /** The first failures, and the ends of the error outputs, for people. */
   readonly failures: readonly string[]
 }
 
@@ -154,7 +154,12 @@ export async function playDay(options: DayOptions): Promise<DayReport> {
       pulledChannels: crew.pulled.size,
       seconds: options.seconds,
       load: tenths(loadavg()[0] ?? 0),
-      failures: traffic.failures,
+      failures: [
+        ...traffic.failures,
+        ...Object.values(programs).flatMap(({ name, errors }) =>
+          errors === '' ? [] : [`${name}: ${errors}`],
+        ),
+      ],
     }
   } finally {
     await place.close()

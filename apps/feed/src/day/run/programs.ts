@@ -22,6 +22,8 @@ export interface Program {
   readonly name: string
   /** Match of `ready` at the last start. */
   readonly ready: RegExpExecArray
+  /** The end of its error output. */
+  readonly errors: string
   /** Number of kills. */
   readonly kills: number
   /** Returns true if the process was up during the whole time since then, in milliseconds of `performance.now()`. */
@@ -44,6 +46,7 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
   let expectsEnd = false
   let upSince = Infinity
   let kills = 0
+  let errors = ''
   let ready = await start([])
 
   async function start(more: readonly string[]): Promise<RegExpExecArray> {
@@ -54,7 +57,6 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let output = ''
-    let errors = ''
     const started = Promise.withResolvers<RegExpExecArray>()
     child.stderr?.on('data', (chunk: Buffer) => void (errors = `${errors}${chunk}`.slice(-QUOTED)))
     child.stdout?.on('data', (chunk: Buffer) => {
@@ -93,6 +95,9 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
     name,
     get ready() {
       return ready
+    },
+    get errors() {
+      return errors
     },
     get kills() {
       return kills
