@@ -3,7 +3,7 @@ import type { Answer } from './browser.ts'
 import type { Program } from './programs.ts'
 
 /** Pause before a request is sent again, because the process of the site is down. */
-const AGAIN_MS = 50
+const AGAIN_MS = 100
 /** Requests are sent again for this time. */
 const GIVE_UP_MS = 60_000
 /** Failures that a report describes. */
