@@ -95,3 +95,11 @@ test.each(['127.0.0.1', '*', 'http://localhost:80', 'localhost:99999', '127.0.0.
     )
   },
 )
+
+test('sources are fetched by their schedule unless FEED_CRAWL_EVERY names seconds', () => {
+  expect(readSettings([], {}).crawlEveryMs).toBeUndefined()
+  expect(readSettings([], { FEED_CRAWL_EVERY: ' 2.5 ' }).crawlEveryMs).toBe(2_500)
+  expect(() => readSettings([], { FEED_CRAWL_EVERY: '0' })).toThrow(
+    'FEED_CRAWL_EVERY is a number of seconds from 0.1 to 86400; got “0”.',
+  )
+})

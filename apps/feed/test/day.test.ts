@@ -25,9 +25,8 @@ test(
       crawlEvery: 0.3,
       kill: ['deliver', 'web', 'crawler'],
       seed: 7,
-      onStep: (step) => console.log(performance.now(), step),
+      onStep: () => {},
     })
-    console.log(report)
     expect(report.failures).toEqual([])
     const { missing, double, failed, miscounted, behind, status5xx, kills } = report
     expect({ missing, double, failed, miscounted, behind, status5xx, kills }).toEqual({

@@ -92,3 +92,12 @@ test('only a feed that is gone for good is fetched no more', () => {
     waitAfterFailure({ ...failed, status }, { intervalMs: HOUR, failures: 1 }, POLITE, middle)
   expect([wait(410), wait(404), wait(500)]).toEqual([undefined, HOUR, HOUR])
 })
+
+test('bounds of a site shorten and lengthen all intervals', () => {
+  const bounds = { min: 2_000, max: 2_000 }
+  expect([intervalOf(undefined, bounds), intervalOf(0, bounds), quietInterval(HOUR, bounds)]).toEqual([
+    2_000, 2_000, 2_000,
+  ])
+  expect(waitAfterSuccess(HOUR, { freshMs: DAY, ttlMs: undefined }, bounds, middle)).toBe(2_000)
+  expect(waitAfterFailure(failed, { intervalMs: HOUR, failures: 9 }, bounds, middle)).toBe(2_000)
+})

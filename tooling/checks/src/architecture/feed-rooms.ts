@@ -19,9 +19,11 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 /** Files beside the folders. */
 export const topFiles: readonly string[] = [
   'app.ts',
+  'day-main.ts',
   'deliver-main.ts',
   'import-command.ts',
   'import-main.ts',
+  'live-index-main.ts',
   'main.ts',
   'serve.ts',
   'settings.ts',

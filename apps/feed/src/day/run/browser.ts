@@ -45,8 +45,10 @@ export function openBrowser(cookies = new Map<string, string>(), tokenPath = '/p
   }
 
   async function readToken(url: string): Promise<string> {
-    const { text } = await send(new URL(tokenPath, url).href)
-    return /name="token" value="([^"]+)"/.exec(text)?.[1] ?? ''
+    const { status, text } = await send(new URL(tokenPath, url).href)
+    const found = /name="token" value="([^"]+)"/.exec(text)?.[1]
+    if (found === undefined) throw new Error(`The page ${tokenPath} has no form: status ${status}.`)
+    return found
   }
 
   return {

@@ -86,6 +86,7 @@ export async function playDay(options: DayOptions): Promise<DayReport> {
     await closeAll(publishers)
     throw error
   })
+  const ending = new AbortController()
   try {
     const { site } = place
     options.onStep(`Seeding ${options.readers} readers with ${options.follows} follows each.`)
@@ -107,7 +108,7 @@ export async function playDay(options: DayOptions): Promise<DayReport> {
     const signIn = (person: string): Promise<Browser> => signInByStore(site.data, secret, person)
     const browsers = await Promise.all(crew.people.map(signIn))
     const readers = await Promise.all(crew.readers.slice(0, VISITORS).map(signIn))
-    const traffic = createTraffic(web)
+    const traffic = createTraffic(web, ending.signal)
     const made: Made = { entries: [], comments: [], likes: [] }
     for (const [i] of publishers.entries()) {
       const first = {
@@ -125,10 +126,12 @@ export async function playDay(options: DayOptions): Promise<DayReport> {
     const visits = startVisits({ url: `${url}/`, browsers: readers, traffic, perSecond: options.visits })
     const playing = Promise.all([
       play({ acts, crew, url, browsers, publishers, site, traffic, made }),
-      killAll(programs, options),
+      killAll(programs, options, ending.signal),
       stopAmid(url, traffic, options),
-      sleep(options.seconds * 1_000),
+      sleep(options.seconds * 1_000, undefined, { signal: ending.signal }),
     ])
+    // It rejects at the end of a run that has failed.
+    playing.catch(() => {})
     const endings = Object.values(programs).map(({ ended }) => ended)
     await Promise.race([playing, ...endings])
     await visits.stop()
@@ -162,6 +165,7 @@ export async function playDay(options: DayOptions): Promise<DayReport> {
       ],
     }
   } finally {
+    ending.abort()
     await place.close()
     await closeAll(publishers)
   }
@@ -187,17 +191,20 @@ async function closeAll(publishers: readonly Publisher[]): Promise<void> {
 async function killAll(
   programs: Readonly<Record<ProgramName, Program>>,
   { kill, seconds, onStep }: DayOptions,
+  signal: AbortSignal,
 ): Promise<void> {
   const rounds = Math.max(1, Math.floor(seconds / KILLED_EVERY))
   const victims = Array.from({ length: rounds }, () => kill).flat()
   const start = performance.now()
   for (const [i, name] of victims.entries()) {
     const at = ((i + 1) / (victims.length + 1)) * seconds * 1_000
-    await sleep(Math.max(0, start + at - performance.now()))
+    await sleep(Math.max(0, start + at - performance.now()), undefined, { signal })
     onStep(`Killing the process “${name}”.`)
     const program = programs[name]
     // The site comes back at its address.
+    const killed = performance.now()
     await program.restart(...(name === 'web' ? ['--port', new URL(program.ready[1] as string).port] : []))
+    onStep(`It is ready again after ${Math.round(performance.now() - killed)} ms.`)
   }
 }
 
@@ -208,11 +215,11 @@ async function stopAmid(
   { stopShard: number, seconds, onStep }: DayOptions,
 ): Promise<void> {
   if (number === undefined) return
-  await sleep(seconds * 400)
+  await sleep(seconds * 400, undefined, { signal: traffic.signal })
   traffic.isBroken = true
   const shard = await stopShard(url, openBrowser(new Map(), FAULTS_PATH), number)
   onStep(`Stopped the shard ${shard.name} in the process of the site.`)
-  await sleep(Math.min(seconds * 200, 60_000))
+  await sleep(Math.min(seconds * 200, 60_000), undefined, { signal: traffic.signal })
   await shard.bringBack()
   traffic.isBroken = false
   onStep(`Brought the shard ${shard.name} back.`)

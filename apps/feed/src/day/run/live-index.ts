@@ -52,6 +52,7 @@ const LIVE_PATH = '/store/live'
 export async function addIndexLive(options: LiveIndexOptions): Promise<LiveIndexReport> {
   const { onStep } = options
   const [{ name }] = offeredIndexes as [(typeof offeredIndexes)[number]]
+  const ending = new AbortController()
   const place = await openPlace(options.programs, options.shards)
   try {
     const { site } = place
@@ -71,7 +72,7 @@ export async function addIndexLive(options: LiveIndexOptions): Promise<LiveIndex
       throw new Error('The site has no secret.')
     })
     const browsers = await Promise.all(crew.readers.map((reader) => signInByStore(site.data, secret, reader)))
-    const traffic = createTraffic(web)
+    const traffic = createTraffic(web, ending.signal)
     const visits = startVisits({ url: `${url}/`, browsers, traffic, perSecond: options.visits })
     await sleep(WARM_UP_MS)
     const from = performance.now()
@@ -107,6 +108,7 @@ export async function addIndexLive(options: LiveIndexOptions): Promise<LiveIndex
       failures: traffic.failures,
     }
   } finally {
+    ending.abort()
     await place.close()
   }
 }

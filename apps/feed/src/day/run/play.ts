@@ -46,12 +46,14 @@ export interface PlayOptions {
   readonly made: Made
 }
 
-/** Plays the script of a day: each act at its time, however long others take. Ends when all acts have ended. */
+/** Plays the script of a day: each act at its time, however long others take. Ends when all acts have ended, and rejects when the run ends before. */
 export async function play(options: PlayOptions): Promise<void> {
   const start = performance.now()
   const running = new Set<Promise<void>>()
   for (const act of options.acts) {
-    await sleep(Math.max(0, start + act.at - performance.now()))
+    await sleep(Math.max(0, start + act.at - performance.now()), undefined, {
+      signal: options.traffic.signal,
+    })
     const acting: Promise<void> = perform(act, options).finally(() => running.delete(acting))
     running.add(acting)
   }

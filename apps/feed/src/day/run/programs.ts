@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 
 /** Time for a program to become ready. */
-const READY_MS = 60_000
+const READY_MS = 180_000
 /** Last characters of the error output that a failure quotes. */
 const QUOTED = 2_000
 
@@ -44,12 +44,14 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
   unexpected.promise.catch(() => {})
   let child: ChildProcess
   let expectsEnd = false
+  let isStopped = false
   let upSince = Infinity
   let kills = 0
   let errors = ''
   let ready = await start([])
 
   async function start(more: readonly string[]): Promise<RegExpExecArray> {
+    if (isStopped) throw new Error(`The process “${name}” was stopped.`)
     const { path, args, env, execArgv = [] } = options
     expectsEnd = false
     child = spawn(process.execPath, [...execArgv, path, ...args, ...more], {
@@ -109,6 +111,9 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
       await end('SIGKILL')
       ready = await start(more)
     },
-    stop: () => end('SIGTERM'),
+    async stop() {
+      isStopped = true
+      await end('SIGTERM')
+    },
   }
 }

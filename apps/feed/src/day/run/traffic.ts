@@ -32,11 +32,13 @@ export interface Traffic {
   readonly failures: readonly string[]
   /** True while a shard is stopped on purpose: a failed form is then refused, and not a failure. */
   isBroken: boolean
+  /** Ends when the run ends: requests are sent no more. */
+  readonly signal: AbortSignal
   /** Sends a request until the process of the site answers. Returns undefined if it fails. */
   send(name: string, expected: number, request: () => Promise<Answer>): Promise<Answer | undefined>
 }
 
-export function createTraffic(web: Program): Traffic {
+export function createTraffic(web: Program, signal: AbortSignal): Traffic {
   const counts = { failed: 0, repeated: 0, status5xx: 0, refusedForms: 0, partial: 0, statements: 0 }
   const failures: string[] = []
 
@@ -49,9 +51,11 @@ export function createTraffic(web: Program): Traffic {
     counts,
     failures,
     isBroken: false,
+    signal,
     async send(name, expected, request) {
       const giveUp = performance.now() + GIVE_UP_MS
       for (;;) {
+        if (signal.aborted) return undefined
         const began = performance.now()
         const wasBroken = this.isBroken
         const answer = await request().catch((error: unknown) =>
@@ -82,5 +86,5 @@ export function createTraffic(web: Program): Traffic {
   }
 }
 
-/** Mark of a page that lacks data of a shard. */
-const PARTIAL = /class="(?:[^"]* )?partial[" ]/
+/** The bar of a page that lacks data of a shard. */
+const PARTIAL = /<p class="missing" role="status"/

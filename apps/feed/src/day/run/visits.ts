@@ -32,16 +32,15 @@ export function startVisits({ url, browsers, traffic, perSecond }: VisitsOptions
   const done: Visit[] = []
   const running = new Set<Promise<void>>()
   const stopping = new AbortController()
+  const signal = AbortSignal.any([stopping.signal, traffic.signal])
   const loop = run()
 
   async function run(): Promise<void> {
     const start = performance.now()
     for (let i = 0; ; i++) {
       const due = start + (i * 1_000) / perSecond
-      await sleep(Math.max(0, due - performance.now()), undefined, { signal: stopping.signal }).catch(
-        () => {},
-      )
-      if (stopping.signal.aborted) return
+      await sleep(Math.max(0, due - performance.now()), undefined, { signal }).catch(() => {})
+      if (signal.aborted) return
       const visiting: Promise<void> = visit(browsers[i % browsers.length] as Browser, due).finally(() =>
         running.delete(visiting),
       )
