@@ -19,6 +19,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 /** Files beside the folders. */
 export const topFiles: readonly string[] = [
   'app.ts',
+  'check-feeds.ts',
+  'crawl-main.ts',
   'day-main.ts',
   'deliver-main.ts',
   'import-command.ts',

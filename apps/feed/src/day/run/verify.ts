@@ -22,7 +22,7 @@ export interface Verdict {
   readonly likes: number
   /** Rows of inboxes, and entries of the compared homes that come from channels which are read at each visit. */
   readonly expected: number
-  /** Those of them that were found. */
+  /** Number of these that were found. */
   readonly delivered: number
   readonly missing: number
   /** Rows beyond the first of a person and an entry, and rows of people who should not have any. */
