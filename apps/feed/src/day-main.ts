@@ -7,10 +7,7 @@ import { describeStartError } from './start-error.ts'
 const beside = (program: string): string => fileURLToPath(new URL(`./${program}.js`, import.meta.url))
 const programs = { web: beside('main'), crawler: beside('crawl-main'), deliver: beside('deliver-main') }
 try {
-  process.exitCode = await runDay(process.argv.slice(2), programs, {
-    print: (line) => console.log(line),
-    printError: (line) => console.error(line),
-  })
+  process.exitCode = await runDay(process.argv.slice(2), programs, (line) => console.log(line))
 } catch (error) {
   console.error(`The day failed: ${describeStartError(error)}`)
   process.exitCode = 1

@@ -4,11 +4,6 @@ import { BadArgument, readNumber, readOptions } from './arguments.ts'
 import { playDay, programNames, type DayOptions, type DayReport, type ProgramName } from './day.ts'
 import type { ProgramPaths } from './start-site.ts'
 
-export interface Output {
-  print(line: string): void
-  printError(line: string): void
-}
-
 const OPTIONS = [
   'users',
   'follows',
@@ -28,12 +23,12 @@ const OPTIONS = [
 export async function runDay(
   args: readonly string[],
   programs: ProgramPaths,
-  output: Output,
+  print: (line: string) => void,
 ): Promise<number> {
   const values = readOptions(args, OPTIONS)
-  const report = await playDay({ ...readDay(values), programs, onStep: (step) => output.print(step) })
+  const report = await playDay({ ...readDay(values), programs, onStep: (step) => print(step) })
   await writeJson(values.json, report)
-  for (const line of describeDay(report)) output.print(line)
+  for (const line of describeDay(report)) print(line)
   return isGoodDay(report) ? 0 : 1
 }
 

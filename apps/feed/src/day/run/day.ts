@@ -65,8 +65,10 @@ export interface DayReport extends Omit<Verdict, 'visible' | 'gone'>, TrafficCou
   readonly seconds: number
   /** Load average of the machine in the last minute of the run. */
   readonly load: number
-  /** The first failures, and the ends of the error outputs, for people. */
+  /** The first failures, for people. */
   readonly failures: readonly string[]
+  /** End of the error output of each process. */
+  readonly errors: Readonly<Record<string, string>>
 }
 
 /** Home pages are visited by at most so many readers, in turn. */
@@ -157,12 +159,8 @@ export async function playDay(options: DayOptions): Promise<DayReport> {
       pulledChannels: crew.pulled.size,
       seconds: options.seconds,
       load: tenths(loadavg()[0] ?? 0),
-      failures: [
-        ...traffic.failures,
-        ...Object.values(programs).flatMap(({ name, errors }) =>
-          errors === '' ? [] : [`${name}: ${errors}`],
-        ),
-      ],
+      failures: traffic.failures,
+      errors: Object.fromEntries(Object.values(programs).map(({ name, errors }) => [name, errors])),
     }
   } finally {
     ending.abort()
