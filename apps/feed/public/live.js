@@ -185,17 +185,17 @@ function update(page) {
 }
 
 addEventListener('submit', async (event) => {
-  const form = event.target
-  const act = /\/(like|unlike|hide|show)$/.exec(form.getAttribute('action'))?.[1]
-  const card = form.closest('article, .entries .notice')
+  const { target: form, submitter: button } = event
+  const act = /\/(like|unlike|hide|show)$/.exec(button?.getAttribute('formaction'))?.[1]
+  const card = button?.closest('article, .entries .notice')
   if (!act || !card) return
   event.preventDefault()
-  if (form.ariaBusy) return
-  form.ariaBusy = true
+  if (button.ariaBusy) return
+  button.ariaBusy = true
   try {
-    const { page, url } = await load(form.action, {
+    const { page, url } = await load(button.formAction, {
       method: 'POST',
-      body: new URLSearchParams(new FormData(form)),
+      body: new URLSearchParams(new FormData(form, button)),
     })
     const id = card.id || card.dataset.of
     const next = $(act === 'hide' ? '.notice' : id ? `#${id}` : 'article', page)
@@ -205,11 +205,11 @@ addEventListener('submit', async (event) => {
     card.replaceWith(next)
     update(page)
     if (card === focused) next.focus()
-    else if (card.contains(focused)) ($('[action$=like] button', next) ?? next).focus()
+    else if (card.contains(focused)) ($('[formaction$=like]', next) ?? next).focus()
   } catch ({ message }) {
     tell(message)
   }
-  form.ariaBusy = null
+  button.ariaBusy = null
 })
 
 // Keys.
@@ -239,10 +239,10 @@ const keys = {
   j: ['next entry', () => move(1)],
   k: ['previous entry', () => move(-1)],
   o: ['open the entry, like Enter', () => click('.when')],
-  l: ['like, or unlike', () => click('[action$=like] button')],
+  l: ['like, or unlike', () => click('[formaction$=like]')],
   c: ['comment', () => click('[href$="#comment"]') ?? $('#comment textarea')?.focus()],
-  h: ['hide', () => click('[action$="/hide"] button')],
-  u: ['undo hiding', () => click('[action$="/show"] button', current()?.dataset.of ? current() : main)],
+  h: ['hide', () => click('[formaction$="/hide"]')],
+  u: ['undo hiding', () => click('[formaction$="/show"]', current()?.dataset.of ? current() : main)],
   '/': ['search', () => $('[type=search]')?.focus()],
   '.': ['show new entries', () => pill.click()],
   '?': ['this help', () => dialog.showModal()],

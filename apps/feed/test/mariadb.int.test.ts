@@ -42,13 +42,13 @@ test('a person signs in, posts, comments, likes, shares, imports, pages and dele
   const upload = await mira.upload('/import', [{ name: 'a.xml', text: xml }])
   expect(textOf(upload.body)).toContain('Up (RSS): 1 new entry.')
 
-  const home = await mira.get('/')
-  expect(textOf(home.body)).toContain('Imported')
-  const older = /rel="next" href="([^"]+)"/.exec(home.body)?.[1]?.replaceAll('&amp;', '&') as string
+  const everything = await mira.get('/everything')
+  expect(textOf(everything.body)).toContain('Imported')
+  const older = /rel="next" href="([^"]+)"/.exec(everything.body)?.[1]?.replaceAll('&amp;', '&') as string
   expect((await mira.get(older)).body.match(/<article/g)).toHaveLength(20)
 
   expect((await mira.post(`${path}/delete`)).statusCode).toBe(303)
-  expect((await mira.get(path)).statusCode).toBe(404)
+  expect((await mira.get(path)).statusCode).toBe(410)
 })
 
 test.each([...siteIndexes, ...offeredIndexes].map((index) => index.name))(
@@ -88,7 +88,7 @@ test('the foot of a page counts the statements of the servers, and the home page
     }
     // No more than on SQLite, in whatever order the servers answer.
     for (let visit = 0; visit < 5; visit++)
-      expect(textOf((await visitor.get('/')).body)).toMatch(/: 6 for index rows, [23] for entities/)
+      expect(statementsIn((await visitor.get('/')).body)).toBeLessThanOrEqual(11)
   } finally {
     await alone.close()
     for (const connection of connections) connection.destroy()

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import type { PageContext } from './page-context.ts'
 
 /** Typed values and errors of a form, by field. */
@@ -16,6 +16,37 @@ export function Token({ ctx, back }: { readonly ctx: PageContext; readonly back?
       <input type="hidden" name="token" value={ctx.token()} />
       {back === undefined ? null : <input type="hidden" name="back" value={back} />}
     </>
+  )
+}
+
+/** Id of the form that all `ActButton` of a page belong to. */
+const ACTS = 'acts'
+
+/** The form of all `ActButton` of a page. A form with a token for each button would be most of a list's bytes. */
+export function ActsForm({ ctx }: { readonly ctx: PageContext }): JSX.Element {
+  return (
+    <form id={ACTS} method="post" hidden>
+      <Token ctx={ctx} />
+    </form>
+  )
+}
+
+export interface ActButtonProps {
+  /** Path that the form is sent to. */
+  readonly action: string
+  /** Path to redirect to. */
+  readonly back?: string
+  readonly tabIndex?: -1 | undefined
+  readonly children: ComponentChildren
+}
+
+/** A button of a signed-in person that looks like a link, and sends a form without fields. */
+export function ActButton({ action, back, tabIndex, children }: ActButtonProps): JSX.Element {
+  const target = back === undefined ? {} : { name: 'back', value: back }
+  return (
+    <button class="plain" form={ACTS} formAction={action} tabIndex={tabIndex} {...target}>
+      {children}
+    </button>
   )
 }
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { Avatar } from './avatar.tsx'
 import { CostLine } from './cost-line.tsx'
-import { Token } from './form-parts.tsx'
+import { ActButton, ActsForm } from './form-parts.tsx'
 import { MissingBar } from './missing-bar.tsx'
 import type { PageContext } from './page-context.ts'
 import { SearchForm } from './search-form.tsx'
@@ -189,12 +189,8 @@ function SignedIn({
           {viewer.full_name}
         </span>
       </a>
-      <form method="post" action="/sign-out">
-        <Token ctx={ctx} />
-        <button class="plain" type="submit">
-          Sign out
-        </button>
-      </form>
+      <ActsForm ctx={ctx} />
+      <ActButton action="/sign-out">Sign out</ActButton>
     </div>
   )
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import type { Entry } from '../kinds/entry.ts'
 import { NAME_LENGTH, tidyLine } from '../text/plain-text.ts'
-import { Token } from './form-parts.tsx'
+import { ActButton } from './form-parts.tsx'
 import type { PageContext } from './page-context.ts'
 
 export interface LikeButtonProps {
@@ -12,7 +12,7 @@ export interface LikeButtonProps {
   readonly back: string
 }
 
-/** A form to like or unlike an entry, or a link to sign in. */
+/** A button to like or unlike an entry, or a link to sign in. */
 export function LikeButton({ ctx, entry, liked, back }: LikeButtonProps): JSX.Element | null {
   if (ctx.unknownViewer) return null
   const title = <span class="unseen"> {tidyLine(entry.title, NAME_LENGTH)}</span>
@@ -20,12 +20,9 @@ export function LikeButton({ ctx, entry, liked, back }: LikeButtonProps): JSX.El
     return <a href={`/sign-in?back=${encodeURIComponent(back)}`}>Like{title}</a>
   }
   return (
-    <form method="post" action={`/entries/${entry.id}/${liked ? 'unlike' : 'like'}`}>
-      <Token ctx={ctx} back={back} />
-      <button class="plain" type="submit">
-        {liked ? 'Unlike' : 'Like'}
-        {title}
-      </button>
-    </form>
+    <ActButton action={`/entries/${entry.id}/${liked ? 'unlike' : 'like'}`} back={back}>
+      {liked ? 'Unlike' : 'Like'}
+      {title}
+    </ActButton>
   )
 }

@@ -7,6 +7,7 @@ import { CommentItem } from '../../ui/comment-item.tsx'
 import { DeleteForm } from '../../ui/delete-form.tsx'
 import { EntryAvatar, EntryHead, EntryTitle, EntryExtras } from '../../ui/entry-card.tsx'
 import { Field, FormErrors, Once, Token, type FormState } from '../../ui/form-parts.tsx'
+import { HideButton } from '../../ui/hide-button.tsx'
 import { Layout } from '../../ui/layout.tsx'
 import { LikeButton } from '../../ui/like-button.tsx'
 import { LikesLine } from '../../ui/likes-line.tsx'
@@ -25,10 +26,12 @@ export interface EntryPageProps {
   readonly paging: Paging
   readonly shares: readonly PublishedEntry[]
   readonly form: FormState
+  /** True if the entry is on the person's home page. */
+  readonly isAtHome: boolean
 }
 
 export function EntryPage(props: EntryPageProps): JSX.Element {
-  const { ctx, card, comments, paging, shares, form } = props
+  const { ctx, card, comments, paging, shares, form, isAtHome } = props
   const { entry } = card
   const path = `/entries/${entry.id}`
   const isRemoved = entry.removed !== undefined
@@ -38,7 +41,7 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
       title={`${isRemoved ? REMOVED : entry.title.slice(0, 80)}${paging.paged ? ', later comments' : ''}`}
       entryId={entry.id}
     >
-      {isRemoved ? <h1 class="page-title">{REMOVED}</h1> : <WholeEntry ctx={ctx} card={card} />}
+      {isRemoved ? <h1 class="page-title">{REMOVED}</h1> : <WholeEntry ctx={ctx} card={card} isAtHome={isAtHome} />}
       <section class="discussion" aria-labelledby="comments">
         <h2 id="comments">{commentsTitle(comments.total)}</h2>
         {paging.paged ? <p class="faint">This page shows later comments.</p> : null}
@@ -64,7 +67,7 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
   )
 }
 
-function WholeEntry({ ctx, card }: Pick<EntryPageProps, 'ctx' | 'card'>): JSX.Element {
+function WholeEntry({ ctx, card, isAtHome }: Pick<EntryPageProps, 'ctx' | 'card' | 'isAtHome'>): JSX.Element {
   const { entry } = card
   const path = `/entries/${entry.id}`
   return (
@@ -83,6 +86,7 @@ function WholeEntry({ ctx, card }: Pick<EntryPageProps, 'ctx' | 'card'>): JSX.El
         <EntryExtras entry={entry} />
         <div class="actions">
           <LikeButton ctx={ctx} entry={entry} liked={card.liked} back={ctx.path} />
+          {isAtHome ? <HideButton entry={entry} back="/" /> : null}
           {isOwnMessage(entry, ctx.viewer?.id) ? <a href={`${path}/edit`}>Edit</a> : null}
           {ctx.viewer !== undefined && entry.person_id === ctx.viewer.id ? (
             <DeleteForm ctx={ctx} action={`${path}/delete`} noun="entry" />

@@ -17,7 +17,7 @@ export interface EntryViewOptions {
 
 /** Reads the page of an entry, with its comment form in the given state. Returns its view. */
 export async function entryView(
-  { site: { data }, viewer }: FastifyRequest,
+  { site: { data }, viewer, home }: FastifyRequest,
   entry: Entry,
   form: FormState,
   { place = {}, shares }: EntryViewOptions = {},
@@ -32,6 +32,7 @@ export async function entryView(
     likedAmong(data, viewer?.id, [entry.id]),
   ])
   const { cursor, previous } = comments
+  const isAtHome = home?.rows.some(({ entry_id, hidden }) => entry_id === entry.id && !hidden) ?? false
   const by = place.before === undefined ? 'after' : 'before'
   return (ctx) => (
     <EntryPage
@@ -41,6 +42,7 @@ export async function entryView(
       paging={{ cursor, previous, paged: place[by] !== undefined, by }}
       shares={others.map(names.published)}
       form={form}
+      isAtHome={isAtHome}
     />
   )
 }

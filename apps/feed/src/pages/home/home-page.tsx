@@ -4,13 +4,14 @@ import type { HomeOrder } from '../../domain/home/home-list.ts'
 import { HOME_LIMIT } from '../../kinds/inbox-item.ts'
 import type { MediaKind } from '../../kinds/entry.ts'
 import { EmptyState } from '../../ui/empty-state.tsx'
-import { EntryCard } from '../../ui/entry-card.tsx'
+import { CARD_TAB_INDEX, EntryCard } from '../../ui/entry-card.tsx'
 import { EMPTY_FORM } from '../../ui/form-parts.tsx'
+import { HideButton } from '../../ui/hide-button.tsx'
 import { Layout } from '../../ui/layout.tsx'
 import { OlderLink, type Paging } from '../../ui/older-link.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 import { Composer } from './composer.tsx'
-import { HiddenNotice, HideForm } from './hide-forms.tsx'
+import { HiddenNotice } from './hidden-notice.tsx'
 import { HomeTools } from './home-tools.tsx'
 import { HomeReason } from './home-reason.tsx'
 import { Suggestions } from './suggestions.tsx'
@@ -55,7 +56,7 @@ export function HomePage(props: HomePageProps): JSX.Element {
                 ctx={ctx}
                 card={card}
                 reason={<HomeReason ctx={ctx} card={card} />}
-                acts={<HideForm ctx={ctx} entry={card.entry} />}
+                acts={<HideButton entry={card.entry} back={ctx.path} tabIndex={CARD_TAB_INDEX} />}
               />
             </li>
           ))}
