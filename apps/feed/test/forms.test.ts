@@ -147,10 +147,10 @@ test('posting comment 101 redirects to the page that shows it', async () => {
   // Forms on this page redirect back to it.
   expect(textOf(body)).toContain('This page shows later comments.')
   expect(textOf((await visitor.get(path)).body)).not.toContain('This page shows later comments.')
-  const acts = [...body.matchAll(/action="([^"]+\/(?:like|delete))">(.*?)<\/form>/gs)]
-  const backs = acts.map(([, action, fields]) => [
+  const acts = body.matchAll(/action="([^"]+\/(?:like|delete))"(.*?)<\/(?:form|button)>/gs)
+  const backs = Array.from(acts, ([, action, rest = '']) => [
     action,
-    /name="back" value="([^"]+)"/.exec(fields ?? '')?.[1],
+    /name="back" value="([^"]+)"/.exec(rest)?.[1],
   ])
   const id = anchor.replace('c-', '')
   expect(backs).toEqual([

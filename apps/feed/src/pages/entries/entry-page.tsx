@@ -41,7 +41,11 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
       title={`${isRemoved ? REMOVED : entry.title.slice(0, 80)}${paging.paged ? ', later comments' : ''}`}
       entryId={entry.id}
     >
-      {isRemoved ? <h1 class="page-title">{REMOVED}</h1> : <WholeEntry ctx={ctx} card={card} isAtHome={isAtHome} />}
+      {isRemoved ? (
+        <h1 class="page-title">{REMOVED}</h1>
+      ) : (
+        <WholeEntry ctx={ctx} card={card} isAtHome={isAtHome} />
+      )}
       <section class="discussion" aria-labelledby="comments">
         <h2 id="comments">{commentsTitle(comments.total)}</h2>
         {paging.paged ? <p class="faint">This page shows later comments.</p> : null}
