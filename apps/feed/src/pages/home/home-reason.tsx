@@ -8,8 +8,8 @@ import type { HomeCard } from '../../domain/home/home-page.ts'
 const NAMES = 3
 
 /**
- * Says why an entry is on a home page, unless its head says it: the only followed channel is the person or source that is named there. Of a
- * story it says which channels brought it.
+ * Says why an entry is on a home page, unless its head says it: the only followed channel is the person or source that is named there. Names
+ * the channels that brought a story.
  */
 export function HomeReason({
   ctx,
