@@ -87,7 +87,9 @@ function tabStops(): Promise<number> {
   const focusable = 'a[href], button, input:not([type=hidden]), select, textarea, summary'
   return page.evaluate(
     (selector) =>
-      [...document.querySelectorAll<HTMLElement>(selector)].filter((element) => element.tabIndex >= 0).length,
+      [...document.querySelectorAll<HTMLElement>(selector)].filter(
+        (element) => element.tabIndex >= 0 && element.checkVisibility(),
+      ).length,
     focusable,
   )
 }

@@ -7,7 +7,7 @@ import type { PageContext } from './page-context.ts'
 import { TimeAgo } from './time-ago.tsx'
 
 /** Length of a comment on a card, in UTF-16 units. */
-const CARD_COMMENT_LENGTH = 120
+const CARD_COMMENT_LENGTH = 100
 
 export interface CommentItemProps {
   readonly ctx: PageContext

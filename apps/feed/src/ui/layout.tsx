@@ -73,7 +73,8 @@ export function Layout({
         </a>
         <div class="binder">
           <header class="top">
-            <a class="brand" href="/">
+            {/* The first tab leads there, too. */}
+            <a class="brand" href="/" tabIndex={-1}>
               <Rings />
               Looseleaf
             </a>
@@ -148,9 +149,6 @@ function OwnPages(): JSX.Element {
       <ul>
         <li>
           <a href="/following">Following</a>
-        </li>
-        <li>
-          <a href="/settings/services">Services</a>
         </li>
         <li>
           <a href="/settings">Settings</a>

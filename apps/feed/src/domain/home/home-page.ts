@@ -97,7 +97,7 @@ export async function homeCards(
 }
 
 /** Largest numbers of suggested people, and of people who are considered. */
-const MAX_SUGGESTED = 4
+const MAX_SUGGESTED = 2
 const MAX_CONSIDERED = 12
 
 async function suggestedPeople(

@@ -35,6 +35,9 @@ export function SettingsPage(props: SettingsPageProps): JSX.Element {
   return (
     <Layout ctx={ctx} title="Settings">
       <h1 class="page-title">Settings</h1>
+      <p>
+        <a href="/settings/services">Services</a> are the sources that you publish through.
+      </p>
       {notice === undefined ? null : (
         <p class="done" role="status">
           {notice}

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import type { HomeCards } from '../../domain/home/home-page.ts'
 import { Avatar } from '../../ui/avatar.tsx'
+import { CARD_TAB_INDEX } from '../../ui/entry-card.tsx'
 import { Token } from '../../ui/form-parts.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 
@@ -23,7 +24,7 @@ export function Suggestions({
         {people.map(({ id, name, full_name, hue }) => (
           <li key={id}>
             <Avatar label={full_name} hue={hue} />
-            <a href={`/people/${name}`}>
+            <a href={`/people/${name}`} tabIndex={CARD_TAB_INDEX}>
               <bdi>{full_name}</bdi>
             </a>
             <button class="quiet" type="submit" name="channel" value={id}>
