@@ -137,7 +137,13 @@ test('an unchanged item is not written again, and an item without a date keeps t
     updated: 1,
   })
   expect((await entriesOfSource(site.data, sourceId)).items).toEqual([
-    { ...before, title: 'retitled', edited: new Date('2026-03-03'), version: expect.any(Number) },
+    {
+      ...before,
+      title: 'retitled',
+      terms: ['retitled'],
+      edited: new Date('2026-03-03'),
+      version: expect.any(Number),
+    },
   ])
 })
 
