@@ -51,7 +51,7 @@ test.skipIf(!found)(
   'a visitor signs in, posts, comments, likes, unlikes and deletes without scripts',
   async () => {
     await signIn('Mira Saltmarsh')
-    await page.getByLabel('What is worth sharing?').fill('Written in a browser')
+    await page.getByLabel('Share something').fill('Written in a browser')
     await page.getByLabel('Link').fill('example.org/browser')
     await page.getByRole('button', { name: 'Post' }).click()
     await page.getByRole('heading', { level: 1, name: 'Written in a browser' }).waitFor()
@@ -188,7 +188,7 @@ test.skipIf(!found)('no page is wider than a screen of 360 or 1280 px', async ()
     const isWhole = await page.locator('.me > span').evaluate((name) => name.scrollWidth <= name.clientWidth)
     expect({ width, isWhole }).toEqual({ width, isWhole: true })
   }
-  await page.getByLabel('What is worth sharing?').fill('W'.repeat(400))
+  await page.getByLabel('Share something').fill('W'.repeat(400))
   await page.getByRole('button', { name: 'Post' }).click()
   const entry = new URL(page.url()).pathname
   const lists = ['/', '/people', '/people/mira', '/people/mira/likes', '/sources']
@@ -267,7 +267,7 @@ test.skipIf(!found)('no page requests a resource that the policy forbids', async
 test.skipIf(!found)('the Atom feeds are well-formed for any posted text', async () => {
   await signIn('Mira Saltmarsh')
   const title = `Odd: \ufffe \uffff \u{1fffe} ]]> <![CDATA[ &#0; &amp; <b> " '`
-  await page.getByLabel('What is worth sharing?').fill(title)
+  await page.getByLabel('Share something').fill(title)
   await page.getByRole('button', { name: 'Post' }).click()
   await page.getByRole('heading', { level: 1, name: 'Odd:' }).waitFor()
   const published = new Date(Date.now() + 1000)

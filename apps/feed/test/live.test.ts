@@ -148,10 +148,10 @@ test.skipIf(!hasBrowser)('keys move between entries, like, hide, undo and open',
 
   // Keys with a modifier, and letters that are typed, act on nothing.
   await page.keyboard.press('Control+l')
-  await page.getByLabel('What is worth sharing?').fill('')
+  await page.getByLabel('Share something').fill('')
   await page.keyboard.type('jlh?')
-  expect(await page.getByLabel('What is worth sharing?').inputValue()).toBe('jlh?')
-  await page.getByLabel('What is worth sharing?').fill('')
+  expect(await page.getByLabel('Share something').inputValue()).toBe('jlh?')
+  await page.getByLabel('Share something').fill('')
 
   await card.focus()
   await page.keyboard.press('c')

@@ -12,7 +12,6 @@ export const longest: readonly string[] = [
   'tooling/attacks/src/faults/history/history.int.test.ts',
   'tooling/attacks/src/faults/matrix/matrix.int.test.ts',
   'tooling/attacks/src/faults/keys/fight.long.int.test.ts',
-  'apps/bench/src/bench.int.test.ts',
   'tooling/simulation/src/simulation.test.ts',
   'packages/driver-mysql/test/contract.int.test.ts',
   'packages/driver-sqlite/src/contract.test.ts',

@@ -19,7 +19,7 @@ export function Composer({
       <Field
         form={form}
         name="title"
-        label="What is worth sharing?"
+        label="Share something"
         rows={2}
         maxLength={MAX_MESSAGE_LENGTH}
         placeholder="A thought, a find, a question …"
