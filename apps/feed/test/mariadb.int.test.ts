@@ -1,4 +1,5 @@
 import { startServers } from '@looseleaf-tooling/mariadb'
+import { isLong } from '@looseleaf-tooling/vitest/long'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import { checkIndex, shardsFrom } from 'looseleaf'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
@@ -108,7 +109,10 @@ test('the error for a refused password is one line without the password', async 
   expect(line).not.toContain('\n')
 })
 
-test('an index is added and dropped while people post, and pages show its part only while it is ready', async () => {
+test('an index is added and dropped while people post, and pages show its part only while it is ready', async ({
+  skip,
+}) => {
+  skip(!isLong, 'it takes half a minute; LOOSELEAF_LONG=1 runs it, and SQLite is tried in every run')
   const { urls: own } = await freshShards(2)
   expect(await indexComesAndGoes(shardsFrom(own.join(',')))).toEqual([])
 })
