@@ -87,7 +87,7 @@ describe.each(SHARDS)('with %s stopped', (shard) => {
   describe.each(['a visitor', `a person on ${SHARDS[0]}`, `a person on ${SHARDS[1]}`])('%s', (who) => {
     const home = SHARDS.find((name) => who.endsWith(name))
 
-    test('gets all lists, and a bar that names the shard, until it is back', async () => {
+    test('all lists come with a bar that names the shard, until it is back', async () => {
       const visitor = await visitorOn(home)
       const whole = new Map<string, LightMyRequestResponse>()
       for (const [path] of PUBLIC) whole.set(path, await visitor.get(path))
@@ -115,7 +115,7 @@ describe.each(SHARDS)('with %s stopped', (shard) => {
       }
     })
 
-    test('gets entries, sources and people on the other shard, and 503 for those on this one', async () => {
+    test('entries, sources and people on the other shard come as ever, and those on this one get 503', async () => {
       const visitor = await visitorOn(home)
       stop(shard)
       const things = [entries, sources].flatMap((kind, i) =>

@@ -1,6 +1,7 @@
 import { isLooseleafError, unchanged, unset } from 'looseleaf'
 import type { Delivery } from '../kinds/delivery.ts'
 import type { SiteData } from '../kinds/site-data.ts'
+import { pagesOf } from '../domain/site/lists.ts'
 import { requireAll } from './require-all.ts'
 
 /** Items per batch of reads and writes. */
@@ -19,21 +20,18 @@ export async function bump(data: SiteData, delivery: Delivery, bumped: Date, now
       await data.deliveries.update(delivery, { bump_due: delivery.next_bump })
     return
   }
-  let cursor: string | undefined
-  do {
-    const page = await data.inbox.byEntry.page(
-      { entry_id: delivery.entry_id },
-      { limit: PAGE, ...(cursor && { cursor }) },
-    )
+  const { entry_id } = delivery
+  for await (const { items } of pagesOf((cursor) =>
+    data.inbox.byEntry.page({ entry_id }, { limit: PAGE, cursor }),
+  )) {
     const told = await data.inbox.updateMany(
-      page.items.map(({ id }) => id),
+      items.map(({ id }) => id),
       (item) => (item.bumped < bumped ? { bumped } : unchanged),
       { fates: true },
     )
     // An item may be removed meanwhile.
     requireAll(told, (error) => isLooseleafError(error, 'NOT_FOUND'))
-    cursor = page.cursor
-  } while (cursor !== undefined)
+  }
   const next_bump = new Date(now.getTime() + BUMP_EVERY_MS)
   await data.deliveries.update(delivery, { bumped, next_bump, bump_due: unset })
 }

@@ -1,5 +1,6 @@
 import { isLooseleafError } from 'looseleaf'
 import { itemOf } from '../domain/home/commands.ts'
+import { pagesOf } from '../domain/site/lists.ts'
 import { deliveryId } from '../kinds/delivery.ts'
 import type { Entry } from '../kinds/entry.ts'
 import { inboxItemId } from '../kinds/inbox-item.ts'
@@ -71,20 +72,16 @@ async function recipientsOf(
 /** Returns the people who publish through a source. */
 async function publishersOf({ services }: SiteData, source_id: string): Promise<readonly string[]> {
   const people: string[] = []
-  let cursor: string | undefined
-  do {
-    const page = await services.bySource.list({ source_id }, { limit: PAGE, ...(cursor && { cursor }) })
-    people.push(...page.items.map(({ person_id }) => person_id))
-    cursor = page.cursor
-  } while (cursor !== undefined)
+  for await (const { items } of pagesOf((cursor) =>
+    services.bySource.list({ source_id }, { limit: PAGE, cursor }),
+  ))
+    people.push(...items.map(({ person_id }) => person_id))
   return people
 }
 
 async function* followersOf({ follows }: SiteData, channel_id: string): AsyncIterable<string> {
-  let cursor: string | undefined
-  do {
-    const page = await follows.byChannel.list({ channel_id }, { limit: PAGE, ...(cursor && { cursor }) })
-    for (const { person_id } of page.items) yield person_id
-    cursor = page.cursor
-  } while (cursor !== undefined)
+  for await (const { items } of pagesOf((cursor) =>
+    follows.byChannel.list({ channel_id }, { limit: PAGE, cursor }),
+  ))
+    for (const { person_id } of items) yield person_id
 }

@@ -1,4 +1,5 @@
 import { isLooseleafError } from 'looseleaf'
+import { pagesOf } from '../domain/site/lists.ts'
 import { pulledChannelId } from '../kinds/pulled-channel.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import type { Strategy } from './strategy.ts'
@@ -26,17 +27,16 @@ export async function isPulled(
     if ((await follows.byChannel.count({ channel_id }, { exact: false })) <= pushUpTo) return false
     await pulledChannels.upsert(id, { channel_id, pulled_since: now, all_marked: false }, {})
   }
-  let cursor: string | undefined
-  do {
-    const page = await follows.byChannel.list({ channel_id }, { limit: PAGE, ...(cursor && { cursor }) })
-    const ids = page.items.map((follow) => follow.id)
+  for await (const { items } of pagesOf((cursor) =>
+    follows.byChannel.list({ channel_id }, { limit: PAGE, cursor }),
+  )) {
+    const ids = items.map((follow) => follow.id)
     const marked = await follows.updateMany(ids, ({ person_id }) => ({ pulled_by: person_id }), {
       fates: true,
     })
     // A person may have unfollowed meanwhile.
     requireAll(marked, (error) => isLooseleafError(error, 'NOT_FOUND'))
-    cursor = page.cursor
-  } while (cursor !== undefined)
+  }
   await pulledChannels.update(id, { all_marked: true })
   return true
 }

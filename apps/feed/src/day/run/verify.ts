@@ -85,12 +85,8 @@ export async function verify(data: SiteData, crew: Crew, made: Made): Promise<Ve
 /** Returns the number of rows of each person for an entry. */
 async function countRows({ inbox }: SiteData, entry_id: string): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>()
-  let cursor: string | undefined
-  do {
-    const page = await inbox.byEntry.page({ entry_id }, { limit: PAGE, ...(cursor && { cursor }) })
-    for (const { person_id } of page.items) counts.set(person_id, (counts.get(person_id) ?? 0) + 1)
-    cursor = page.cursor
-  } while (cursor !== undefined)
+  for await (const { person_id } of inbox.byEntry.each({ entry_id }, { limit: PAGE }))
+    counts.set(person_id, (counts.get(person_id) ?? 0) + 1)
   return counts
 }
 

@@ -5,6 +5,7 @@ import { homeId } from '../../kinds/home.ts'
 import { inboxItemId } from '../../kinds/inbox-item.ts'
 import { pulledChannelId } from '../../kinds/pulled-channel.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
+import { pagesOf } from '../site/lists.ts'
 import type { HomeOrder, HomeRow } from './home-list.ts'
 
 /** Entries of a channel that a new follower gets at once. */
@@ -69,13 +70,10 @@ export function itemOf(
 
 /** Removes the entries from a person's inbox that only this channel brought. Idempotent. */
 export async function removeFromInbox(data: SiteData, personId: string, channelId: string): Promise<void> {
-  let cursor: string | undefined
-  do {
-    const page = await data.inbox.byPerson.page(
-      { person_id: personId },
-      { limit: CHUNK, ...(cursor && { cursor }) },
-    )
-    const brought = page.items.filter(({ via }) => via.includes(channelId))
+  for await (const { items } of pagesOf((cursor) =>
+    data.inbox.byPerson.page({ person_id: personId }, { limit: CHUNK, cursor }),
+  )) {
+    const brought = items.filter(({ via }) => via.includes(channelId))
     const alone = brought.filter(({ via }) => via.length === 1)
     await data.inbox.deleteMany(alone.map(({ id }) => id))
     const withOthers = brought.filter(({ via }) => via.length > 1)
@@ -83,12 +81,11 @@ export async function removeFromInbox(data: SiteData, personId: string, channelI
       withOthers.map(({ id }) => id),
       ({ via }) => ({ via: via.filter((channel) => channel !== channelId) }),
     )
-    cursor = page.cursor
-  } while (cursor !== undefined)
+  }
 }
 
 /** Returns the sources that a channel publishes through, if it is a person. */
-export async function sourcesOf({ services }: SiteData, channelId: string): Promise<readonly string[]> {
+async function sourcesOf({ services }: SiteData, channelId: string): Promise<readonly string[]> {
   const found = await services.byPerson.all({ person_id: channelId })
   return found.map(({ source_id }) => source_id)
 }

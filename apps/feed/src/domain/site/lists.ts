@@ -9,6 +9,18 @@ export interface List<T> {
   readonly previous?: string | undefined
 }
 
+/** Reads the pages of a list one after the other, each when the loop has done its work on the page before. */
+export async function* pagesOf<Page extends { readonly cursor?: string | undefined }>(
+  read: (cursor: string | undefined) => Promise<Page>,
+): AsyncGenerator<Page> {
+  let cursor: string | undefined
+  do {
+    const page = await read(cursor)
+    yield page
+    cursor = page.cursor
+  } while (cursor !== undefined)
+}
+
 /** The first of the matching items, and the number of all. */
 export interface Excerpt<T> {
   readonly items: readonly T[]

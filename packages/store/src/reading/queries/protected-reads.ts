@@ -65,7 +65,7 @@ const MAX_PARTS = 16
 const unguarded: Guard = (scan) => scan
 
 export function createProtectedReads({ catalog }: Pick<EngineContext, 'catalog'>): ProtectedReads {
-  // As many calls hold snapshots at once as each shard has, so that no call that holds one waits for another.
+  // The number of calls that hold snapshots is bounded by those of a shard, so that no call that holds one waits for another.
   const slots = createSlots(MAX_SNAPSHOTS)
 
   /** Goes by the newest catalog: that of the call may have been read before readers of the index had to protect themselves. */
