@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { inboxItemId } from '../src/kinds/inbox-item.ts'
 import { followId } from '../src/kinds/follow.ts'
 import { freshEntry } from '../src/domain/entries/fresh-entry.ts'
@@ -182,6 +182,46 @@ test('the stories of a home page cost one statement for index rows per shard and
     const [cards, without] = await count()
     await addOffered(another.site)
     expect(await count()).toEqual([cards - 8, without + 4])
+  } finally {
+    await another.close()
+  }
+})
+
+test('a home page with 40 channels that are read at each visit takes as many statements as one without, once their lists are read', async () => {
+  // Lists that are in memory stay there.
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const another = await openTestSite({ sample: false })
+  try {
+    const { data } = another.site
+    const at = new Date()
+    const about = { bio: '', hue: 1, joined: at, sample: true }
+    const [pulling, pushed] = await data.people.insertMany(
+      ['pulling', 'pushed'].map((name) => ({ ...about, name, full_name: name })),
+    )
+    for (let i = 0; i < 40; i++) {
+      const source = await data.sources.insert({ title: `Source ${i}`, about: '', known_as: [], added: at })
+      const facts = { title: `Entry ${i}`, published: at, source_id: source.id }
+      const entry = await data.entries.insert(freshEntry(facts, at))
+      for (const person of [pulling, pushed]) {
+        const person_id = person?.id ?? ''
+        const follow = { person_id, channel_id: source.id, since: at }
+        const mark = person === pulling ? { pulled_by: person_id } : {}
+        await data.follows.insert({ ...follow, ...mark }, { id: followId(person_id, source.id) })
+      }
+      const item = itemOf(entry, pushed?.id ?? '', [source.id], at)
+      await data.inbox.insert(item, { id: inboxItemId(pushed?.id ?? '', entry.id) })
+    }
+    const count = async (name: string): Promise<[cards: number, statements: number]> => {
+      const visitor = createVisitor(another.app)
+      await visitor.signIn(name)
+      await visitor.get('/')
+      const { result, statements } = await executed(() => visitor.get('/'))
+      return [result.body.match(/<article/g)?.length ?? 0, statements.length]
+    }
+    const ofPulling = await count(pulling?.name ?? '')
+    expect(ofPulling[0]).toBe(20)
+    expect(ofPulling).toEqual(await count(pushed?.name ?? ''))
   } finally {
     await another.close()
   }

@@ -2,7 +2,7 @@ import { isLooseleafError, unchanged, unset } from 'looseleaf'
 import type { Delivery } from '../kinds/delivery.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import { pagesOf } from '../domain/site/lists.ts'
-import { requireAll } from './require-all.ts'
+import { requireAll } from '../domain/site/require-all.ts'
 
 /** Items per batch of reads and writes. */
 const PAGE = 500

@@ -1,15 +1,17 @@
 import { isLooseleafError } from 'looseleaf'
+import { bringItems } from '../domain/home/bring-items.ts'
 import { itemOf } from '../domain/home/commands.ts'
 import { pagesOf } from '../domain/site/lists.ts'
 import { deliveryId } from '../kinds/delivery.ts'
 import type { Entry } from '../kinds/entry.ts'
 import { inboxItemId } from '../kinds/inbox-item.ts'
 import type { SiteData } from '../kinds/site-data.ts'
-import { isPulled } from './pulled-channels.ts'
-import { requireAll } from './require-all.ts'
+import { requireAll } from '../domain/site/require-all.ts'
+import { followersToPush } from './pulled-channels.ts'
 import type { Strategy } from './strategy.ts'
+import { isLookDue, trimInbox } from './trim-inbox.ts'
 
-/** Followers per page, and items per batch of writes. */
+/** Services per page, and items per batch of writes. */
 const PAGE = 500
 
 const exists = (error: unknown): boolean => isLooseleafError(error, 'ALREADY_EXISTS')
@@ -34,7 +36,9 @@ export async function deliver(
       id: inboxItemId(personId, id),
       ...itemOf(entry, personId, recipients.get(personId) ?? [], delivered),
     }))
-    requireAll(await data.inbox.insertMany(items, { fates: true }), exists)
+    await bringItems(data, items)
+    const looked = items.filter((item) => isLookDue(item.id))
+    await Promise.all(looked.map(({ person_id }) => trimInbox(data, person_id)))
   }
   const delivered = now()
   const delivery = {
@@ -59,8 +63,7 @@ async function recipientsOf(
   const channels =
     source_id === undefined ? [channel_id] : [channel_id, ...(await publishersOf(data, source_id))]
   for (const channel of channels) {
-    if (await isPulled(data, channel, strategy, now)) continue
-    for await (const follower of followersOf(data, channel)) {
+    for (const follower of await followersToPush(data, channel, strategy, now)) {
       const via = recipients.get(follower)
       if (via === undefined) recipients.set(follower, [channel])
       else via.push(channel)
@@ -77,11 +80,4 @@ async function publishersOf({ services }: SiteData, source_id: string): Promise<
   ))
     people.push(...items.map(({ person_id }) => person_id))
   return people
-}
-
-async function* followersOf({ follows }: SiteData, channel_id: string): AsyncIterable<string> {
-  for await (const { items } of pagesOf((cursor) =>
-    follows.byChannel.list({ channel_id }, { limit: PAGE, cursor }),
-  ))
-    for (const { person_id } of items) yield person_id
 }

@@ -1,42 +1,121 @@
 import { isLooseleafError } from 'looseleaf'
+import { currentLists, keepPulled, marked, unmarked } from '../domain/home/pulled-follows.ts'
 import { pagesOf } from '../domain/site/lists.ts'
-import { pulledChannelId } from '../kinds/pulled-channel.ts'
+import { requireAll } from '../domain/site/require-all.ts'
+import { pulledChannelId, type PulledChannel } from '../kinds/pulled-channel.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import type { Strategy } from './strategy.ts'
-import { requireAll } from './require-all.ts'
 
 /** Follows per page. */
 const PAGE = 500
+/** Milliseconds between two counts of the followers of a channel that is read at each visit. */
+export const COUNT_EVERY_MS = 600_000
 
 /**
- * Returns true if the followers of a channel read its entries at each visit. A channel with too many followers becomes such a channel here:
- * first its entity is written, which new followers look at, and then all earlier follows are marked. An interrupted call is completed by
- * the next one.
+ * Returns the people to whom an entry of a channel is delivered: its followers, or none if they are so many that they read the channel at
+ * each visit. The call that finds too many changes the channel to this, and the one that finds at most half of that number later, back.
+ * An interrupted change is completed by the next call.
  */
-export async function isPulled(
-  { pulledChannels, follows }: SiteData,
-  channel_id: string,
+export async function followersToPush(
+  data: SiteData,
+  channelId: string,
+  strategy: Strategy,
+  now: Date,
+): Promise<readonly string[]> {
+  for (;;) {
+    try {
+      return await followersByState(data, channelId, strategy, now)
+    } catch (error) {
+      // Another process has changed the state of the channel.
+      if (!isLooseleafError(error, 'VERSION_MISMATCH') && !isLooseleafError(error, 'ALREADY_EXISTS'))
+        throw error
+    }
+  }
+}
+
+async function followersByState(
+  data: SiteData,
+  channelId: string,
   { pushUpTo }: Strategy,
   now: Date,
-): Promise<boolean> {
-  const id = pulledChannelId(channel_id)
-  const known = await pulledChannels.get(id)
-  if (known?.all_marked === true) return true
-  if (known === undefined) {
-    if (pushUpTo === Infinity) return false
-    if ((await follows.byChannel.count({ channel_id }, { exact: false })) <= pushUpTo) return false
-    await pulledChannels.upsert(id, { channel_id, pulled_since: now, all_marked: false }, {})
+): Promise<readonly string[]> {
+  const { pulledChannels } = data
+  const next_count = new Date(now.getTime() + COUNT_EVERY_MS)
+  const id = pulledChannelId(channelId)
+  let channel = await pulledChannels.get(id)
+  if (channel?.state === 'pulled') {
+    if (now < channel.next_count) return []
+    const few = await followersUpTo(data, channelId, Math.floor(pushUpTo / 2))
+    if (few === undefined) {
+      await pulledChannels.update(channel, { next_count })
+      return []
+    }
+    // From now on every process delivers its entries.
+    channel = await pulledChannels.update(channel, { state: 'returning' })
   }
+  if (channel?.state === 'returning') {
+    await returnToPush(data, channel)
+    channel = await pulledChannels.update(channel, { state: 'pushed' })
+  }
+  if (channel?.state !== 'marking') {
+    const followers = await followersUpTo(data, channelId, pushUpTo)
+    if (followers !== undefined) return followers
+    // New followers look at the entity, so each follow that is not in the pages below is marked by its follower.
+    channel =
+      channel === undefined
+        ? await pulledChannels.insert(
+            { channel_id: channelId, state: 'marking', turn: 1, next_count },
+            { id },
+          )
+        : await pulledChannels.update(channel, { state: 'marking', turn: channel.turn + 1 })
+  }
+  await markFollows(data, channel)
+  await pulledChannels.update(channel, { state: 'pulled', next_count })
+  return []
+}
+
+/** Returns the followers of a channel; undefined if there are more than this number. */
+async function followersUpTo(
+  { follows }: SiteData,
+  channel_id: string,
+  most: number,
+): Promise<readonly string[] | undefined> {
+  const people: string[] = []
+  for await (const { items } of pagesOf((cursor) =>
+    follows.byChannel.list({ channel_id }, { limit: Math.min(PAGE, most + 1), cursor }),
+  )) {
+    people.push(...items.map(({ person_id }) => person_id))
+    if (people.length > most) return undefined
+  }
+  return people
+}
+
+async function markFollows({ follows }: SiteData, { channel_id, turn }: PulledChannel): Promise<void> {
   for await (const { items } of pagesOf((cursor) =>
     follows.byChannel.list({ channel_id }, { limit: PAGE, cursor }),
   )) {
-    const ids = items.map((follow) => follow.id)
-    const marked = await follows.updateMany(ids, ({ person_id }) => ({ pulled_by: person_id }), {
-      fates: true,
-    })
-    // A person may have unfollowed meanwhile.
-    requireAll(marked, (error) => isLooseleafError(error, 'NOT_FOUND'))
+    const ids = items.map(({ id }) => id)
+    requireAll(await follows.updateMany(ids, marked(turn), { fates: true }), isUnfollowed)
   }
-  await pulledChannels.update(id, { all_marked: true })
-  return true
+}
+
+/**
+ * Writes the entries that the followers of a channel have read from it into their inboxes, and takes the marks off their follows. An entry
+ * that came before the state became `returning` is on the lists that are read here, and a later one is delivered.
+ */
+async function returnToPush(data: SiteData, { channel_id, turn }: PulledChannel): Promise<void> {
+  const lists = currentLists(data)
+  for await (const { items } of pagesOf((cursor) =>
+    data.follows.byChannel.page({ channel_id }, { limit: PAGE, cursor }),
+  ))
+    for (const follow of items) {
+      if (follow.pulled_by === undefined) continue
+      await keepPulled(data, follow.person_id, channel_id, lists)
+      requireAll(await data.follows.updateMany([follow.id], unmarked(turn), { fates: true }), isUnfollowed)
+    }
+}
+
+/** A person may have unfollowed meanwhile. */
+function isUnfollowed(error: unknown): boolean {
+  return isLooseleafError(error, 'NOT_FOUND')
 }

@@ -1,7 +1,7 @@
 /** Decides for a channel whether its entries are delivered to each follower, or read by each follower at each visit. */
 export interface Strategy {
   readonly name: 'push' | 'pull' | 'hybrid'
-  /** Largest number of followers of a channel whose entries are delivered. A channel that has had more is read from then on. */
+  /** Largest number of followers of a channel whose entries are delivered. A channel that has had more is read until it has at most half of it. */
   readonly pushUpTo: number
 }
 

@@ -12,6 +12,8 @@ export const Follow = defineKind('follow', {
      * are delivered to the inbox.
      */
     pulled_by: z.uuid().optional(),
+    /** `turn` of the channel's `PulledChannel` when it was marked so. */
+    pulled_turn: z.int().optional(),
   }),
   near: 'person_id',
   indexes: {

@@ -2,15 +2,20 @@ import { defineKind, deriveId, typed, type Item } from 'looseleaf'
 
 interface ChannelProperties {
   readonly channel_id: string
-  /** Time from which its entries are read at each visit of its followers. */
-  readonly pulled_since: Date
-  /** False while follows from before that time may lack `pulled_by`. */
-  readonly all_marked: boolean
+  /**
+   * `marking`: its entries are not delivered, and some of its follows lack their mark. `pulled`: all follows have it. `returning`: its
+   * entries are delivered again, and some follows still have the mark. `pushed`: none needs it.
+   */
+  readonly state: 'marking' | 'pulled' | 'returning' | 'pushed'
+  /** Number of times that its entries have ceased to be delivered. The marks of its follows have it too. */
+  readonly turn: number
+  /** Earliest time at which its followers are counted again. */
+  readonly next_count: Date
 }
 
 /**
- * Says that a channel, a source or a person, has too many followers to deliver its entries to each of them. A channel without it is
- * delivered.
+ * Says whether the entries of a channel, a source or a person, are read by its followers at each visit, because they are too many to
+ * deliver its entries to each of them. A channel without it is delivered.
  */
 export const PulledChannel = defineKind('pulled_channel', { schema: typed<ChannelProperties>() })
 

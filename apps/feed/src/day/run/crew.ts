@@ -1,3 +1,4 @@
+import { COUNT_EVERY_MS } from '../../delivery/pulled-channels.ts'
 import { hybrid } from '../../delivery/strategy.ts'
 import { addSources } from '../../domain/sources/add-sources.ts'
 import type { Site } from '../../domain/site/site.ts'
@@ -113,7 +114,7 @@ async function addFollows(
       person_id,
       channel_id,
       since,
-      ...(pulled.has(channel_id) && { pulled_by: person_id }),
+      ...(pulled.has(channel_id) && { pulled_by: person_id, pulled_turn: 1 }),
     })),
   )
   for (let at = 0; at < follows.length; at += CHUNK)
@@ -121,7 +122,7 @@ async function addFollows(
   for (const channel_id of pulled)
     await data.pulledChannels.upsert(
       pulledChannelId(channel_id),
-      { channel_id, pulled_since: since, all_marked: true },
+      { channel_id, state: 'pulled', turn: 1, next_count: new Date(since.getTime() + COUNT_EVERY_MS) },
       {},
     )
   return { followers, pulled }

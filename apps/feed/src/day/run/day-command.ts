@@ -80,10 +80,10 @@ export function isGoodDay({ missing, double, failed, miscounted, behind, status5
 /** Describes a day in a few lines. */
 function describeDay(report: DayReport): readonly string[] {
   const { entries, posts, comments, likes, expected, delivered, missing, double, kills } = report
-  const { failed, repeated, visits, homesCompared, pulledChannels } = report
+  const { failed, repeated, visits, homesCompared, pulledChannels, trimmed } = report
   return [
     `${entries} entries (${posts} messages), ${comments} comments, ${likes} likes and ${visits} visits in ${report.seconds} seconds; ${kills} kills; load ${report.load}.`,
-    `Expected ${expected}, delivered ${delivered}: ${missing} missing, ${double} double. ${homesCompared} homes were compared with the ${pulledChannels} channels that are read at each visit.`,
+    `Expected ${expected}, delivered ${delivered}: ${missing} missing, ${double} double, ${trimmed} trimmed. ${homesCompared} homes were compared with the ${pulledChannels} channels that are read at each visit.`,
     `${failed} requests failed; ${repeated} were repeated while the site was down; ${report.miscounted} entries are miscounted.`,
     `Visible: P50 ${report.visibleP50} ms, P95 ${report.visibleP95} ms. Home: P50 ${report.homeP50} ms, P95 ${report.homeP95} ms.`,
     `Pages with status 5xx: ${report.status5xx}; partial pages: ${report.partial}; refused forms: ${report.refusedForms}.`,

@@ -1,6 +1,7 @@
 import { memoryShards } from 'looseleaf'
 import { beforeAll, expect, test } from 'vitest'
 import { deliver } from '../../delivery/deliver.ts'
+import { INBOX_KEPT } from '../../delivery/trim-inbox.ts'
 import { hybrid } from '../../delivery/strategy.ts'
 import { postEntry } from '../../domain/entries/entries.ts'
 import { likeEntry, postComment } from '../../domain/entries/responses.ts'
@@ -64,4 +65,23 @@ test('a row that is not there, one of a stranger, a wrong number and a lost form
   expect((await verify(data, crew, made)).missing).toBeGreaterThan(0)
   const lost = { id: store.newId(), person: crew.people[0], source: undefined, isAcknowledged: true }
   expect((await verify(data, crew, { ...made, entries: [lost] })).gone).toBeGreaterThan(0)
+})
+
+test('a row that a long inbox has lost to newer ones is trimmed, and not missing', async () => {
+  const { data, store } = site
+  const [reader = ''] = crew.readers
+  const { trimmed, missing, expected } = await verify(data, crew, made)
+  await data.inbox.byPerson.deleteWhere({ person_id: reader })
+  const later = new Date(Date.now() + 60_000)
+  const entry = { channel_id: reader, arrived: later, bumped: later, media_kind: 'text' } as const
+  const items = Array.from({ length: INBOX_KEPT }, () => {
+    const id = store.newId()
+    return { id: inboxItemId(reader, id), ...itemOf({ ...entry, id }, reader, [], later) }
+  })
+  await data.inbox.insertMany(items)
+  const verdict = await verify(data, crew, made)
+  expect([verdict.trimmed, verdict.expected]).toEqual([trimmed + 1, expected - 1])
+  expect(verdict.missing).toBeLessThanOrEqual(missing)
+  await data.inbox.delete(items[0]!.id)
+  expect((await verify(data, crew, made)).trimmed).toBe(trimmed)
 })

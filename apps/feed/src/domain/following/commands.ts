@@ -3,6 +3,7 @@ import { followId } from '../../kinds/follow.ts'
 import { serviceId } from '../../kinds/service.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { backfill, removeFromInbox } from '../home/commands.ts'
+import { keepPulled } from '../home/pulled-follows.ts'
 import { channelById, type Channel } from './queries.ts'
 
 /** Largest number of sources that a person publishes through. */
@@ -40,6 +41,8 @@ export async function unfollow(
   channelId: string,
   { removeEntries }: { readonly removeEntries: boolean },
 ): Promise<void> {
+  const follow = await data.follows.get(followId(personId, channelId))
+  if (!removeEntries && follow?.pulled_by !== undefined) await keepPulled(data, personId, channelId)
   await data.follows.delete(followId(personId, channelId))
   if (removeEntries) await removeFromInbox(data, personId, channelId)
 }

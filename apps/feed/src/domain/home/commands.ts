@@ -1,12 +1,12 @@
-import { isLooseleafError, unchanged } from 'looseleaf'
+import { unchanged } from 'looseleaf'
 import type { Entry } from '../../kinds/entry.ts'
-import { followId } from '../../kinds/follow.ts'
 import { homeId } from '../../kinds/home.ts'
 import { inboxItemId } from '../../kinds/inbox-item.ts'
-import { pulledChannelId } from '../../kinds/pulled-channel.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { pagesOf } from '../site/lists.ts'
+import { bringItems } from './bring-items.ts'
 import type { HomeOrder, HomeRow } from './home-list.ts'
+import { markIfPulled } from './pulled-follows.ts'
 
 /** Entries of a channel that a new follower gets at once. */
 const BACKFILL = 20
@@ -18,10 +18,7 @@ const CHUNK = 200
  * channel are read at each visit. Call it after the follow was written. Idempotent.
  */
 export async function backfill(data: SiteData, personId: string, channelId: string): Promise<void> {
-  if ((await data.pulledChannels.get(pulledChannelId(channelId))) !== undefined) {
-    await markPulled(data, personId, channelId)
-    return
-  }
+  if (await markIfPulled(data, personId, channelId)) return
   const channels = [channelId, ...(await sourcesOf(data, channelId))]
   const pages = await data.entries.byChannel.pageMany(
     channels.map((channel_id) => ({ channel_id })),
@@ -32,18 +29,11 @@ export async function backfill(data: SiteData, personId: string, channelId: stri
     .filter((entry) => !entry.quiet && entry.removed === undefined)
     .toSorted((a, b) => b.arrived.getTime() - a.arrived.getTime())
     .slice(0, BACKFILL)
-  await Promise.all(newest.map((entry) => bring(data, personId, channelId, entry)))
-}
-
-/** Adds an entry to an inbox, or the channel to those that brought it. */
-async function bring({ inbox }: SiteData, personId: string, channelId: string, entry: Entry): Promise<void> {
-  await inbox.upsert(
-    inboxItemId(personId, entry.id),
-    itemOf(entry, personId, [channelId], entry.arrived),
-    (item) => ({
-      via: item.via.includes(channelId) ? item.via : [...item.via, channelId],
-    }),
-  )
+  const items = newest.map((entry) => ({
+    id: inboxItemId(personId, entry.id),
+    ...itemOf(entry, personId, [channelId], entry.arrived),
+  }))
+  await bringItems(data, items)
 }
 
 /** Returns the item of an entry for the inbox of a person. */
@@ -88,15 +78,6 @@ export async function removeFromInbox(data: SiteData, personId: string, channelI
 async function sourcesOf({ services }: SiteData, channelId: string): Promise<readonly string[]> {
   const found = await services.byPerson.all({ person_id: channelId })
   return found.map(({ source_id }) => source_id)
-}
-
-/** Marks a follow of a channel whose entries are read at each visit. Does nothing if the person does not follow it any more. */
-async function markPulled({ follows }: SiteData, personId: string, channelId: string): Promise<void> {
-  try {
-    await follows.update(followId(personId, channelId), { pulled_by: personId })
-  } catch (error) {
-    if (!isLooseleafError(error, 'NOT_FOUND')) throw error
-  }
 }
 
 /** Marks an entry of a person's home page as read. An entry that was read from its channel gets an item in the inbox. */

@@ -23,9 +23,12 @@ export function joinRows(inbox: readonly HomeRow[], pulled: readonly HomeRow[]):
   const rows = new Map(inbox.map((row) => [row.entry_id, row]))
   for (const row of pulled) {
     const known = rows.get(row.entry_id)
-    const via = new Set([...(known?.via ?? []), ...row.via])
-    const bumped = known === undefined || known.bumped < row.bumped ? row.bumped : known.bumped
-    rows.set(row.entry_id, { ...(known ?? row), via: [...via], bumped })
+    if (known === undefined) {
+      rows.set(row.entry_id, row)
+      continue
+    }
+    const bumped = known.bumped < row.bumped ? row.bumped : known.bumped
+    rows.set(row.entry_id, { ...known, via: [...new Set([...known.via, ...row.via])], bumped })
   }
   return [...rows.values()].toSorted((a, b) => compare(a, b, 'newest')).slice(0, HOME_LIMIT)
 }
@@ -102,7 +105,7 @@ function placeOf(row: HomeRow, order: HomeOrder): Place {
 }
 
 /** Compares by time, latest first, and entries of the same time by id. */
-function comparePlaces(a: Place, b: Place): number {
+export function comparePlaces(a: Place, b: Place): number {
   if (a.time !== b.time) return b.time - a.time
   return a.id === b.id ? 0 : a.id > b.id ? -1 : 1
 }

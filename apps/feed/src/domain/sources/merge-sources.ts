@@ -1,11 +1,11 @@
 import { isLooseleafError } from 'looseleaf'
 import { followId } from '../../kinds/follow.ts'
 import { importedEntryId } from '../../kinds/ids.ts'
-import { pulledChannelId } from '../../kinds/pulled-channel.ts'
 import { serviceId } from '../../kinds/service.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import type { Source } from '../../kinds/source.ts'
 import type { FeedItem } from '../../feeds/parse/parsed-feed.ts'
+import { markIfPulled } from '../home/pulled-follows.ts'
 import { feedName } from './source-names.ts'
 
 /** Returns the fetched source of a feed's address; undefined if there is none. */
@@ -41,10 +41,11 @@ export async function moveSource(data: SiteData, from: Source, to: Source): Prom
     known_as: [...new Set([...known_as, ...from.known_as])],
     next_check: next_check ?? new Date(),
   }))
-  const isPulled = (await data.pulledChannels.get(pulledChannelId(to.id))) !== undefined
   for await (const { id, person_id, since } of follows.byChannel.each({ channel_id: from.id })) {
-    const moved = { person_id, since, channel_id: to.id, ...(isPulled && { pulled_by: person_id }) }
-    await unlessKnown(follows.insert(moved, { id: followId(person_id, to.id) }))
+    await unlessKnown(
+      follows.insert({ person_id, since, channel_id: to.id }, { id: followId(person_id, to.id) }),
+    )
+    await markIfPulled(data, person_id, to.id)
     await follows.delete(id)
   }
   for await (const { id, person_id, added } of services.bySource.each({ source_id: from.id })) {

@@ -1,0 +1,61 @@
+/** Reads of this process by key, each made once for all that ask for it at about the same time. */
+export interface SharedReads<Value> {
+  /** Returns the value of a key as it was at most `keepMs` ago. */
+  get(key: string): Promise<Value>
+}
+
+export interface SharedReadsOptions<Value> {
+  readonly read: (key: string) => Promise<Value>
+  /** Tells whether a value lacks what is on a shard that does not answer. */
+  readonly isPartial: (value: Value) => boolean
+  /** Milliseconds from the beginning of a read during which its value is kept. */
+  readonly keepMs: number
+  /** Largest number of kept values. The one that was read first goes first. */
+  readonly most: number
+}
+
+interface Kept<Value> {
+  readonly reading: Promise<Value>
+  readonly began: number
+}
+
+/**
+ * Keeps values for a moment, and lets concurrent callers share one read. A failed or a partial read is neither kept nor shared: each
+ * caller reads by itself then, so that the trace of each request knows the shard that did not answer.
+ */
+export function createSharedReads<Value>({
+  read,
+  isPartial,
+  keepMs,
+  most,
+}: SharedReadsOptions<Value>): SharedReads<Value> {
+  /** In the order of their reads. */
+  const kept = new Map<string, Kept<Value>>()
+
+  async function readFor(key: string): Promise<Value> {
+    const fresh = { reading: read(key), began: performance.now() }
+    kept.delete(key)
+    kept.set(key, fresh)
+    for (const oldest of kept.keys()) {
+      if (kept.size <= most) break
+      kept.delete(oldest)
+    }
+    let isWhole = false
+    try {
+      const value = await fresh.reading
+      isWhole = !isPartial(value)
+      return value
+    } finally {
+      if (!isWhole && kept.get(key) === fresh) kept.delete(key)
+    }
+  }
+
+  return {
+    async get(key) {
+      const known = kept.get(key)
+      if (known === undefined || performance.now() - known.began >= keepMs) return readFor(key)
+      const value = await known.reading.catch(() => undefined)
+      return value === undefined || isPartial(value) ? read(key) : value
+    },
+  }
+}
