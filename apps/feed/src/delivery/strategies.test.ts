@@ -281,7 +281,7 @@ test('a channel that has lost most of its followers is delivered again, and no e
   const now = (): Date => new Date(time)
   const published: string[] = []
 
-  async function follow(person_id: string): Promise<void> {
+  async function join(person_id: string): Promise<void> {
     await data.follows.insert(
       { person_id, channel_id, since: now() },
       { id: followId(person_id, channel_id) },
@@ -304,9 +304,9 @@ test('a channel that has lost most of its followers is delivered again, and no e
     (await readHome(data, stays, createPulledLists(data))).rows.map((row) => row.entry_id)
   const inInbox = (): Promise<number> => data.inbox.byPerson.count({ person_id: stays })
 
-  await follow(stays)
+  await join(stays)
   for (let killAfter = 0; killAfter < 40; killAfter += 5) {
-    for (const person of crowd) await follow(person)
+    for (const person of crowd) await join(person)
     await publish(killAfter)
     expect(await state()).toBe('pulled')
     await publish()
