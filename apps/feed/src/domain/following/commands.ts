@@ -41,9 +41,10 @@ export async function unfollow(
   channelId: string,
   { removeEntries }: { readonly removeEntries: boolean },
 ): Promise<void> {
-  const follow = await data.follows.get(followId(personId, channelId))
-  if (!removeEntries && follow?.pulled_by !== undefined) await keepPulled(data, personId, channelId)
-  await data.follows.delete(followId(personId, channelId))
+  const id = followId(personId, channelId)
+  const isPulled = (await data.follows.get(id))?.pulled_by !== undefined
+  if (isPulled && !removeEntries) await keepPulled(data, personId, channelId)
+  await data.follows.delete(id)
   if (removeEntries) await removeFromInbox(data, personId, channelId)
 }
 
