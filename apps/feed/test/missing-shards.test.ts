@@ -180,6 +180,44 @@ describe.each(SHARDS)('with %s stopped', (shard) => {
     expect(textOf((await visitor.get('/')).body)).toContain('Signed in as')
   })
 
+  test('a refused form is kept on its error page, and sending it again saves it once', async () => {
+    const visitor = await visitorOn(shard)
+    const { id } = people[shard]![0]!
+    const title = `Typed & kept during an outage of ${shard}`
+    const fields = { title, link: 'https://example.org/typed', once: site.site.store.newId({ near: id }) }
+    stop(shard)
+    const refused = await visitor.post('/post', fields)
+    bringBack()
+    const [, action, form = ''] =
+      /<main.*<form method="post" action="([^"]+)">(.*?)<\/form>/s.exec(refused.body) ?? []
+    const kept = Array.from(
+      form.matchAll(/name="([^"]+)" value="([^"]*)"/g),
+      ([, name, value]) => [name as string, (value as string).replace('&amp;', '&')] as const,
+    )
+    expect(action).toBe('/post')
+    expect(Object.fromEntries(kept)).toMatchObject(fields)
+    for (let i = 0; i < 2; i++) {
+      const sent = await visitor.post('/post', Object.fromEntries(kept))
+      expect([sent.statusCode, sent.headers.location]).toEqual([303, `/entries/${fields.once}`])
+    }
+    const page = await visitor.get(`/entries/${fields.once}`)
+    expect(textOf(page.body)).toContain(title)
+    await site.site.data.entries.delete(fields.once)
+  })
+
+  test('the error page of a refused form with a password does not contain the password', async () => {
+    const visitor = await visitorOn(shard)
+    await visitor.get('/settings')
+    stop(shard)
+    const refused = await visitor.post('/settings/password', {
+      password: 'a secret word',
+      next: 'another one',
+    })
+    expect(refused.statusCode).toBe(503)
+    expect(refused.body).not.toContain('secret word')
+    expect(textOf(refused.body)).toContain('Go back to your form to send it.')
+  })
+
   test('a comment on an entry of the stopped shard is refused, and says that it was not saved', async () => {
     const visitor = await visitorOn(other(shard))
     const [entry] = entries[shard]!

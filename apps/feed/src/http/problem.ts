@@ -8,9 +8,18 @@ export class Problem extends Error {
   readonly title: string
   /** Headers of the response. */
   readonly headers: Readonly<Record<string, string>>
+  /** True if the same form may be sent again as it is. */
+  readonly maySendAgain: boolean
 
-  constructor(status: number, title: string, text: string, headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    status: number,
+    title: string,
+    text: string,
+    headers: Readonly<Record<string, string>> = {},
+    { maySendAgain = false }: { readonly maySendAgain?: boolean } = {},
+  ) {
     super(text)
+    this.maySendAgain = maySendAgain
     this.status = status
     this.title = title
     this.headers = headers
@@ -46,8 +55,9 @@ export function unknownSender(): Problem {
   return new Problem(
     503,
     'Your account cannot be read at the moment',
-    'A part of the store does not answer, and your account is there. You are still signed in, and nothing that is stored is lost. Nothing has been saved or changed: go back, and try again in a little while.',
+    'A part of the store does not answer, and your account is there. You are still signed in, and nothing that is stored is lost. Nothing has been saved or changed: try again in a little while.',
     SOON,
+    { maySendAgain: true },
   )
 }
 
@@ -88,6 +98,7 @@ export function problemOf(
       `This ${error.thing} cannot be read at the moment`,
       `A part of the store does not answer, and the ${error.thing} may be there. Nothing that is stored is lost. Try again in a little while.`,
       SOON,
+      { maySendAgain: !isRead },
     )
   }
   if (isLooseleafError(error) && error.unknownOutcome) {
@@ -105,9 +116,10 @@ export function problemOf(
       isRead
         ? 'A database did not answer this request. Nothing that is stored is lost. Try again in a little while.'
         : hasWritten
-          ? 'A database did not answer while your form was being saved, so it may be saved in part. Nothing that is stored is lost. Go back, and send it again in a little while: this saves the rest, and nothing twice.'
-          : 'A database did not answer this request. Nothing that is stored is lost, but your form was not saved: go back, and send it again in a little while.',
+          ? 'A database did not answer while your form was being saved, so it may be saved in part. Nothing that is stored is lost. Send it again in a little while: this saves the rest, and nothing twice.'
+          : 'A database did not answer this request. Nothing that is stored is lost, but your form was not saved: send it again in a little while.',
       SOON,
+      { maySendAgain: !isRead },
     )
   }
   if (codeOf(error).startsWith('FST_CSRF_')) return forgedForm()

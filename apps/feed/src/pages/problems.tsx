@@ -5,7 +5,7 @@ import { notFound, problemOf, UnknownHost, type Problem } from '../http/problem.
 import { isRead } from '../http/request-values.ts'
 import { shared } from '../http/shared.ts'
 import { readViewer } from '../http/viewer.ts'
-import { ProblemPage } from '../ui/problem-page.tsx'
+import { ProblemPage, type RefusedForm } from '../ui/problem-page.tsx'
 import { UnknownHostPage } from '../ui/unknown-host-page.tsx'
 
 export interface ProblemsOptions {
@@ -49,10 +49,19 @@ async function sendProblem(
     return reply.type('text/plain; charset=utf-8').send(`${title}: ${message}\n`)
   }
   const again = status === 503 && isRead(request) ? safePath(request.url) : undefined
+  const form = problem.maySendAgain ? refusedForm(request) : undefined
   return reply.page(
-    (ctx) => <ProblemPage ctx={ctx} status={status} title={title} text={message} again={again} />,
+    (ctx) => <ProblemPage ctx={ctx} status={status} title={title} text={message} again={again} form={form} />,
     status,
   )
+}
+
+/** Returns the form that a request sent; undefined for a page. */
+function refusedForm({ method, url, fields, upload }: FastifyRequest): RefusedForm | undefined {
+  const action = method === 'POST' ? safePath(url) : undefined
+  if (action === undefined) return undefined
+  const isSecret = upload !== undefined || Object.keys(fields).some((name) => name.includes('password'))
+  return { action, fields: isSecret ? undefined : fields }
 }
 
 function sendUnknownHost(reply: FastifyReply, { host, home }: UnknownHost): FastifyReply {

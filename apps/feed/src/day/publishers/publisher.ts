@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { writeFeed, type Format, type PublishedItem } from './write-feed.ts'
@@ -15,6 +15,8 @@ export interface PublisherOptions {
   readonly items: readonly PublishedItem[]
   /** Seconds for which the feed says that it stays as it is. */
   readonly maxAge?: number
+  /** Port to listen on if it is free. Default: any free one. */
+  readonly port?: number | undefined
 }
 
 /** A web site on this machine with a page and a feed. */
@@ -29,20 +31,20 @@ export interface Publisher {
   close(): Promise<void>
 }
 
-/** Starts a site on a free port. Its feed has an ETag, and is compressed for clients that accept it. */
+/** Starts a site on this machine. Its feed has an ETag, and is compressed for clients that accept it. */
 export async function startPublisher({
   title,
   about,
   format,
   items,
   maxAge = 0,
+  port = 0,
 }: PublisherOptions): Promise<Publisher> {
   const shown = [...items]
   let all = 0
   let unchanged = 0
   const server = createServer(answer)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listen(server, port).catch(() => listen(server, 0))
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
   const origin = `http://${host}`
 
@@ -88,4 +90,9 @@ export async function startPublisher({
       await once(server, 'close')
     },
   }
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
 }

@@ -86,7 +86,7 @@ function describeDay(report: DayReport): readonly string[] {
     `Expected ${expected}, delivered ${delivered}: ${missing} missing, ${double} double, ${trimmed} trimmed. ${homesCompared} homes were compared with the ${pulledChannels} channels that are read at each visit.`,
     `${failed} requests failed; ${repeated} were repeated while the site was down; ${report.miscounted} entries are miscounted.`,
     `Visible: P50 ${report.visibleP50} ms, P95 ${report.visibleP95} ms. Home: P50 ${report.homeP50} ms, P95 ${report.homeP95} ms.`,
-    `Pages with status 5xx: ${report.status5xx}; partial pages: ${report.partial}; refused forms: ${report.refusedForms}.`,
+    `Pages with status 5xx: ${report.status5xx}; partial pages: ${report.partial}. Forms that were refused meanwhile: ${report.refusedForms} about things on the stopped shard, and ${report.refusedSenders} of people whose account is there.`,
     ...report.failures.map((failure) => `Failure: ${failure}`),
   ]
 }

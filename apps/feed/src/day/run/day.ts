@@ -1,8 +1,9 @@
 import { loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseId } from 'looseleaf'
 import { settingOnce } from '../../domain/site/settings.ts'
-import { startPublisher, type Publisher } from '../publishers/publisher.ts'
-import { formats } from '../publishers/write-feed.ts'
+import type { Site } from '../../domain/site/site.ts'
+import { closeAll, startPublishers } from '../publishers/start-publishers.ts'
 import { readSample } from '../sample/read-sample.ts'
 import { writeTimeline, type Act } from '../script/timeline.ts'
 import { openBrowser, signInByStore, type Browser } from './browser.ts'
@@ -13,7 +14,7 @@ import { play, publishItem, type Made } from './play.ts'
 import type { Program } from './programs.ts'
 import { openPlace, type ProgramPaths } from './start-site.ts'
 import { FAULTS_PATH, stopShard } from './stop-shard.ts'
-import { createTraffic, type Traffic, type TrafficCounts } from './traffic.ts'
+import { createTraffic, type Outage, type TrafficCounts } from './traffic.ts'
 import { verify, type Verdict } from './verify.ts'
 import { startVisits } from './visits.ts'
 import { withinLimits } from './within-limits.ts'
@@ -110,7 +111,8 @@ export async function playDay(options: DayOptions): Promise<DayReport> {
     const signIn = (person: string): Promise<Browser> => signInByStore(site.data, secret, person)
     const browsers = await Promise.all(crew.people.map(signIn))
     const readers = await Promise.all(crew.readers.slice(0, VISITORS).map(signIn))
-    const traffic = createTraffic(web, ending.signal)
+    let outage: Outage | undefined
+    const traffic = createTraffic(web, ending.signal, () => outage)
     const made: Made = { entries: [], comments: [], likes: [] }
     for (const [i] of publishers.entries()) {
       const first = {
@@ -129,7 +131,7 @@ export async function playDay(options: DayOptions): Promise<DayReport> {
     const playing = Promise.all([
       play({ acts, crew, url, browsers, publishers, site, traffic, made }),
       killAll(programs, options, ending.signal),
-      stopAmid(url, traffic, options),
+      stopAmid({ url, site, signal: ending.signal, setOutage: (now) => (outage = now) }, options),
       sleep(options.seconds * 1_000, undefined, { signal: ending.signal }),
     ])
     // It rejects at the end of a run that has failed.
@@ -169,22 +171,6 @@ export async function playDay(options: DayOptions): Promise<DayReport> {
   }
 }
 
-function startPublishers(count: number): Promise<Publisher[]> {
-  const starting = Array.from({ length: count }, (_, i) =>
-    startPublisher({
-      title: `Source ${i}`,
-      about: '',
-      format: formats[i % formats.length] as (typeof formats)[number],
-      items: [],
-    }),
-  )
-  return Promise.all(starting)
-}
-
-async function closeAll(publishers: readonly Publisher[]): Promise<void> {
-  await Promise.all(publishers.map((publisher) => publisher.close()))
-}
-
 /** Kills the processes one after the other, at times spread over the run. */
 async function killAll(
   programs: Readonly<Record<ProgramName, Program>>,
@@ -206,19 +192,31 @@ async function killAll(
   }
 }
 
+interface Stopping {
+  readonly url: string
+  readonly site: Site
+  readonly signal: AbortSignal
+  readonly setOutage: (outage: Outage | undefined) => void
+}
+
 /** Stops a shard at two fifths of the run, and brings it back at three fifths, or after a minute. */
 async function stopAmid(
-  url: string,
-  traffic: Traffic,
+  { url, site, signal, setOutage }: Stopping,
   { stopShard: number, seconds, onStep }: DayOptions,
 ): Promise<void> {
   if (number === undefined) return
-  await sleep(seconds * 400, undefined, { signal: traffic.signal })
-  traffic.isBroken = true
+  const { driver, router } = site.store.context
+  const shardOf = (person: string): string | undefined =>
+    driver.shards[router.shardOfId(parseId(person))]?.name
+  await sleep(seconds * 400, undefined, { signal })
+  let stopped: string | undefined
+  // The name is not known before the first refusals may come.
+  setOutage({ hasAccount: (person) => stopped === undefined || shardOf(person) === stopped })
   const shard = await stopShard(url, openBrowser(new Map(), FAULTS_PATH), number)
+  stopped = shard.name
   onStep(`Stopped the shard ${shard.name} in the process of the site.`)
-  await sleep(Math.min(seconds * 200, 60_000), undefined, { signal: traffic.signal })
+  await sleep(Math.min(seconds * 200, 60_000), undefined, { signal })
   await shard.bringBack()
-  traffic.isBroken = false
+  setOutage(undefined)
   onStep(`Brought the shard ${shard.name} back.`)
 }

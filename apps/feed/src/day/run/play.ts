@@ -3,7 +3,7 @@ import type { Site } from '../../domain/site/site.ts'
 import { importedEntryId } from '../../kinds/ids.ts'
 import type { Publisher } from '../publishers/publisher.ts'
 import type { Act } from '../script/timeline.ts'
-import type { Browser } from './browser.ts'
+import type { Answer, Browser } from './browser.ts'
 import type { Crew } from './crew.ts'
 import type { Traffic } from './traffic.ts'
 
@@ -35,7 +35,7 @@ export interface Made {
 
 export interface PlayOptions {
   readonly acts: readonly Act[]
-  readonly crew: Crew
+  readonly crew: Pick<Crew, 'people' | 'sources'>
   readonly url: string
   /** Browsers of the people who post, in the order of the crew. */
   readonly browsers: readonly Browser[]
@@ -44,6 +44,8 @@ export interface PlayOptions {
   readonly traffic: Traffic
   /** Items that were published before. */
   readonly made: Made
+  /** Distinguishes the items of this run from those of earlier ones of the same publishers. Default: there was none. */
+  readonly edition?: string
 }
 
 /** Plays the script of a day: each act at its time, however long others take. Ends when all acts have ended, and rejects when the run ends before. */
@@ -70,7 +72,7 @@ async function perform(act: Act, options: PlayOptions): Promise<void> {
     const entry = { id, person, source: undefined, isAcknowledged: false }
     made.entries.push(entry)
     const fields = { title: act.title, link: '', once: id }
-    const answer = await traffic.send('post', 303, () => browser.post(`${url}/post`, fields))
+    const answer = await traffic.send('post', 303, () => browser.post(`${url}/post`, fields), person)
     entry.isAcknowledged = answer !== undefined
     return
   }
@@ -86,19 +88,21 @@ async function perform(act: Act, options: PlayOptions): Promise<void> {
     const comment = { entryId, id, isAcknowledged: false }
     made.comments.push(comment)
     const fields = { text: act.text, once: id }
-    const answer = await traffic.send('comment', 303, () => browser.post(`${path}/comments`, fields))
+    const send = (): Promise<Answer> => browser.post(`${path}/comments`, fields)
+    const answer = await traffic.send('comment', 303, send, person)
     comment.isAcknowledged = answer !== undefined
     return
   }
   const like = { entryId, id: person, isAcknowledged: false }
   made.likes.push(like)
-  const answer = await traffic.send('like', 303, () => browser.post(`${path}/like`, { back: '/' }))
+  const send = (): Promise<Answer> => browser.post(`${path}/like`, { back: '/' })
+  const answer = await traffic.send('like', 303, send, person)
   like.isAcknowledged = answer !== undefined
 }
 
 async function publish(act: Extract<Act, { kind: 'item' }>, options: PlayOptions): Promise<void> {
   const { title, body, tags, media } = act
-  const number = options.made.entries.length
+  const number = `${options.edition ?? ''}${options.made.entries.length}`
   publishItem(options, act.source, {
     guid: `item ${number}`,
     title,

@@ -17,12 +17,20 @@ export interface TrafficCounts {
   repeated: number
   /** Answers with a status of 500 or above. */
   status5xx: number
-  /** Forms that were refused with such a status while a shard was stopped on purpose. */
+  /** Forms that were refused while a shard was stopped on purpose, because they read or write something on it. */
   refusedForms: number
+  /** Forms that were refused because the account of their sender was on the stopped shard. */
+  refusedSenders: number
   /** Pages that say that a part of their data is missing. */
   partial: number
   /** Statements of all pages, by their feet. */
   statements: number
+}
+
+/** A time in which a shard is stopped on purpose. */
+export interface Outage {
+  /** Tells whether the account of a person is on the stopped shard. */
+  hasAccount(personId: string): boolean
 }
 
 /** Sends the requests of a run, and counts their outcomes. */
@@ -30,16 +38,35 @@ export interface Traffic {
   readonly counts: Readonly<TrafficCounts>
   /** The first failures, for people. */
   readonly failures: readonly string[]
-  /** True while a shard is stopped on purpose: a failed form is then refused, and not a failure. */
-  isBroken: boolean
   /** Ends when the run ends: requests are sent no more. */
   readonly signal: AbortSignal
-  /** Sends a request until the process of the site answers. Returns undefined if it fails. */
-  send(name: string, expected: number, request: () => Promise<Answer>): Promise<Answer | undefined>
+  /** Sends a page's request, or a form of a person, until the process of the site answers. Returns undefined if it fails or is refused. */
+  send(
+    name: string,
+    expected: number,
+    request: () => Promise<Answer>,
+    sender?: string,
+  ): Promise<Answer | undefined>
 }
 
-export function createTraffic(web: Program, signal: AbortSignal): Traffic {
-  const counts = { failed: 0, repeated: 0, status5xx: 0, refusedForms: 0, partial: 0, statements: 0 }
+/**
+ * `outage` returns the present outage that was made on purpose. A form that the site refuses then in plain words, with a time to try again, is no
+ * failure.
+ */
+export function createTraffic(
+  web: Pick<Program, 'wasUpSince'>,
+  signal: AbortSignal,
+  outage: () => Outage | undefined = () => undefined,
+): Traffic {
+  const counts: TrafficCounts = {
+    failed: 0,
+    repeated: 0,
+    status5xx: 0,
+    refusedForms: 0,
+    refusedSenders: 0,
+    partial: 0,
+    statements: 0,
+  }
   const failures: string[] = []
 
   function fail(name: string, reason: string): undefined {
@@ -50,14 +77,13 @@ export function createTraffic(web: Program, signal: AbortSignal): Traffic {
   return {
     counts,
     failures,
-    isBroken: false,
     signal,
-    async send(name, expected, request) {
+    async send(name, expected, request, sender) {
       const giveUp = performance.now() + GIVE_UP_MS
       for (;;) {
         if (signal.aborted) return undefined
         const began = performance.now()
-        const wasBroken = this.isBroken
+        const outageBefore = outage()
         const answer = await request().catch((error: unknown) =>
           error instanceof Error ? error : new Error(String(error)),
         )
@@ -70,11 +96,10 @@ export function createTraffic(web: Program, signal: AbortSignal): Traffic {
         }
         if (expected === 200) countPage(answer)
         if (answer.status === expected) return answer
-        if (answer.status >= 500 && expected !== 200 && (wasBroken || this.isBroken)) {
-          counts.refusedForms++
-          return undefined
-        }
-        return fail(name, `status ${answer.status}`)
+        const refused = sender && refusalOf(answer, sender, outageBefore ?? outage())
+        if (!refused) return fail(name, `status ${answer.status}`)
+        counts[refused]++
+        return undefined
       }
     },
   }
@@ -85,6 +110,21 @@ export function createTraffic(web: Program, signal: AbortSignal): Traffic {
     counts.statements += Number(/in (\d+) statements?/.exec(text)?.[1] ?? 0)
   }
 }
+
+/** Returns the counter of a form that was refused in plain words during an outage; undefined for any other failure. */
+function refusalOf(
+  { status, text, saysWhen }: Answer,
+  sender: string,
+  outage: Outage | undefined,
+): 'refusedForms' | 'refusedSenders' | undefined {
+  if (outage === undefined || status !== 503 || !saysWhen) return undefined
+  if (!text.includes(NO_ACCOUNT)) return 'refusedForms'
+  // The site may claim this only of people whose account really is on the stopped shard.
+  return outage.hasAccount(sender) ? 'refusedSenders' : undefined
+}
+
+/** Title of the page for a person whose account cannot be read. */
+const NO_ACCOUNT = 'Your account cannot be read'
 
 /** The bar of a page that lacks data of a shard. */
 const PARTIAL = /<p class="missing" role="status"/
