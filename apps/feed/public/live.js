@@ -5,6 +5,8 @@ const { viewer } = document.body.dataset
 const main = $('#main')
 const { live: since, media } = main.dataset
 const { title } = document
+const strip = $('.strip')
+const isLive = since || viewer || strip
 
 /** Reads or writes a text of the browser's storage, which may be forbidden. */
 const stored = (key, value) => {
@@ -55,7 +57,7 @@ const bar = make(
   errors,
   make('div', { role: 'status' }, pill),
 )
-bar.append(...(since || viewer ? [pause, help] : [help]))
+bar.append(...(isLive ? [pause, help] : [help]))
 document.body.append(bar)
 
 const tell = (text = '') => {
@@ -74,7 +76,8 @@ const channel = new BroadcastChannel(`live ${viewer}`)
 channel.onmessage = ({ data }) => (data ? receive(data) : source && connect())
 
 function receive(data) {
-  const { unread, entries } = JSON.parse(data)
+  const { unread, entries, strip: texts } = JSON.parse(data)
+  if (texts) return strip?.querySelectorAll('b').forEach((place, i) => (place.textContent = texts[i]))
   setUnread(unread)
   if (!since) return
   arrived = entries
@@ -116,7 +119,7 @@ function connect() {
 function start() {
   const paused = stored('paused')
   pause.ariaChecked = !paused
-  if (paused || leave || !(since || viewer)) return
+  if (paused || leave || !isLive) return
   const stopped = new AbortController()
   const { signal } = stopped
   leave = () => stopped.abort()

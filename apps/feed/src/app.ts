@@ -45,6 +45,8 @@ export interface AppOptions {
   readonly isLimited?: boolean
   /** Returns the current time. Default: that of the machine. */
   readonly now?: () => Date
+  /** True for a strip with live numbers above all pages, if the site has a window. Default: false. */
+  readonly hasStrip?: boolean
   /** Limits and rhythm of the streams of live arrival, for tests. */
   readonly live?: Pick<StreamsOptions, 'limits' | 'aliveMs'>
 }
@@ -60,7 +62,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     // Addresses of strangers count for their limits. Only a proxy on this machine is believed.
     trustProxy: origin === undefined ? false : 'loopback',
   })
-  const window = openWindow(options)
+  const address = (): string => app.listeningOrigin
+  const window = openWindow(options, address)
+  const pulse = window && options.hasStrip ? options.stage?.openPulse(site, onError) : undefined
+  app.addHook('preClose', () => pulse?.close())
   // The order of the hooks: headers, cookies, and then the name of the site, so that no page answers under an unknown name.
   await app.register(helmet, HEADERS)
   await app.register(cookie, { secret })
@@ -77,7 +82,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(etag, { weak: true })
   await app.register(compress, { customTypes: COMPRESSED, globalDecompression: false })
   await app.register(methods)
-  await app.register(rendering, { window: window && WINDOW })
+  await app.register(rendering, { window: window && WINDOW, readPulse: pulse?.read })
   await app.register(fastifyStatic, {
     root: PUBLIC_FOLDER,
     prefix: '/assets/',
@@ -86,7 +91,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     immutable: true,
     maxAge: '365d',
   })
-  await app.register(liveRoutes, { streams: createStreams({ site, onError, ...options.live }) })
+  const streams = createStreams({ site, onError, readPulse: pulse?.read, ...options.live })
+  await app.register(liveRoutes, { streams })
   await app.register(routes)
   app.refuseOtherMethods()
   return app
@@ -128,9 +134,10 @@ function serveWindow(app: FastifyInstance, window: Console): void {
 }
 
 /** Opens the window into the store if the site serves one machine only: its visitors, who may act there, are then its owner. */
-function openWindow(options: AppOptions): Console | undefined {
+function openWindow(options: AppOptions, address: () => string): Console | undefined {
   if (!isForOneMachine(options)) return undefined
-  return options.stage?.openWindow(options.site, WINDOW, options.onAct ?? logAct)
+  const { site, stage, secret, onAct = logAct } = options
+  return stage?.openWindow(site, WINDOW, { onAct, address, secret })
 }
 
 function logAct({ name, about, at, durationMs, outcome, failure }: Act): void {

@@ -44,7 +44,8 @@ export async function serve(settings: Settings): Promise<RunningSite> {
       ? createLoop(() => startDeliveries(site, { onError: (error) => console.error(error) }))
       : undefined
     const running = { ...site, feeds, deliveries, crawler: feeds.crawler }
-    const app = await createApp({ site: running, stage, secret, host, origin })
+    const { hasStrip } = settings
+    const app = await createApp({ site: running, stage, secret, host, origin, hasStrip })
     const url = await listen(app, settings).catch(async (error: unknown) => {
       await feeds.stop()
       throw error

@@ -26,6 +26,8 @@ export interface Settings {
   readonly files: readonly string[]
   /** False if only other processes deliver entries to home pages. */
   readonly delivers: boolean
+  /** True for a strip with live numbers above the pages of a site that only this machine can reach. */
+  readonly hasStrip: boolean
   /** The name of the person for whom files are imported. */
   readonly as: string | undefined
 }
@@ -53,6 +55,7 @@ export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv): S
     crawlEveryMs: readSeconds('FEED_CRAWL_EVERY', env['FEED_CRAWL_EVERY']),
     files: positionals.map((file) => resolve(userFolder, file)),
     delivers: isHere('FEED_DELIVER', env['FEED_DELIVER']),
+    hasStrip: choose('FEED_STRIP', env['FEED_STRIP'], 'shown', 'hidden'),
     as: values.as,
   }
 }
@@ -92,9 +95,14 @@ function readOrigin(text: string | undefined): string | undefined {
 
 /** Reads whether work that any process may do takes place in this one. */
 function isHere(name: string, text: string | undefined): boolean {
-  const where = text?.trim() || 'here'
-  if (where === 'here' || where === 'elsewhere') return where === 'here'
-  throw new BadSetting(`${name} is “here” or “elsewhere”; got “${where.slice(0, 20)}”.`)
+  return choose(name, text, 'here', 'elsewhere')
+}
+
+/** Returns true for the first of two words, which is the default, and false for the other. */
+function choose(name: string, text: string | undefined, first: string, other: string): boolean {
+  const word = text?.trim() || first
+  if (word === first || word === other) return word === first
+  throw new BadSetting(`${name} is “${first}” or “${other}”; got “${word.slice(0, 20)}”.`)
 }
 
 /** Reads a time in seconds, and returns milliseconds. */

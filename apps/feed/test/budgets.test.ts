@@ -11,7 +11,7 @@ let site: TestSite
 let browser: Browser
 let page: Page
 beforeAll(async () => {
-  site = await openTestSite()
+  site = await openTestSite({ hasStrip: true })
   await fillHome()
   if (!hasBrowser) return
   const baseURL = await site.app.listen({ port: 0, host: '127.0.0.1' })

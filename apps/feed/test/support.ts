@@ -25,6 +25,8 @@ export interface TestSiteOptions {
   readonly now?: () => Date
   /** Default: false. */
   readonly isLimited?: boolean
+  /** True for the strip with live numbers. Default: false. */
+  readonly hasStrip?: boolean
   readonly live?: AppOptions['live']
 }
 
@@ -39,7 +41,7 @@ export async function openTestSite(options: TestSiteOptions = {}): Promise<TestS
   if (options.offered ?? false) await addOffered(site)
   const errors: unknown[] = []
   const onError = (error: unknown): void => void errors.push(error)
-  const { origin, now = () => new Date(), isLimited = false } = options
+  const { origin, now = () => new Date(), isLimited = false, hasStrip = false } = options
   const app = await createApp({
     site,
     stage,
@@ -47,6 +49,7 @@ export async function openTestSite(options: TestSiteOptions = {}): Promise<TestS
     origin,
     now,
     isLimited,
+    hasStrip,
     ...(options.live && { live: options.live }),
     onError,
     onAct: () => {},

@@ -35,7 +35,8 @@ export interface Feeds extends FeedFinder {
 /** Opens all that fetches feeds, with a parser of its own: files that people import do not wait for it. */
 export function openFeeds(data: SiteData, options: FeedsOptions): Feeds {
   const { crawl, crawlAllow, origin, leaseMs, onError = (error) => console.error(error) } = options
-  const fetcher = createFetcher({ guard: createGuard({ allow: crawlAllow }), origin })
+  const guard = createGuard({ allow: crawlAllow })
+  const fetcher = createFetcher({ guard, origin })
   const parser = createFileParser()
   const stopping = new AbortController()
   const { crawlEveryMs: every } = options
@@ -52,6 +53,7 @@ export function openFeeds(data: SiteData, options: FeedsOptions): Feeds {
         signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(DISCOVERY_MS)]),
       }),
     wake: () => running?.wake(),
+    allowed: guard.allowed,
     crawler,
     async stop() {
       stopping.abort()

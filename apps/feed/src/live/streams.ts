@@ -2,7 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ServerResponse } from 'node:http'
 import { isLooseleafError } from 'looseleaf'
 import { SKIP, Unreadable } from '../domain/site/partial-reads.ts'
+import type { ReadPulse } from '../domain/site/pulse.ts'
 import type { Site } from '../domain/site/site.ts'
+import { stripTexts } from '../ui/strip.tsx'
 import { isOutage, startTopic, type Topic } from './topics.ts'
 
 /** Largest numbers of open streams. A page beyond them has no live arrival. */
@@ -22,6 +24,8 @@ export interface StreamsOptions {
   readonly limits?: StreamLimits
   /** Milliseconds between two signs of life, which also end the streams of ended sessions. Default: 15,000. */
   readonly aliveMs?: number
+  /** Reads the numbers of the strip above the pages, which all streams send every two seconds. Default: the site has no strip. */
+  readonly readPulse?: ReadPulse | undefined
   /** Called with errors that end streams. Browsers connect again. */
   readonly onError: (error: unknown) => void
 }
@@ -54,18 +58,21 @@ interface OpenTopic {
   readonly streams: Set<Stream>
 }
 
+/** Milliseconds between two events with the numbers of the strip. */
+const PULSE_MS = 2_000
+
 /** A response with so many bytes in memory belongs to a browser that does not read. */
 const MAX_WAITING_BYTES = 64 * 1024
 
 /** Keeps the open streams of this process. All streams of a person share one watch, and so do all visitors. */
 export function createStreams(options: StreamsOptions): Streams {
-  const { site, limits = STREAM_LIMITS, aliveMs = 15_000, onError } = options
+  const { site, limits = STREAM_LIMITS, aliveMs = 15_000, readPulse, onError } = options
   const topics = new Map<string | undefined, OpenTopic>()
   const holders = new Map<string, number>()
   const all = new Set<Stream>()
   // A stream lives for hours, and would otherwise add all of its calls to the trace of its request.
   const outsideRequest = AsyncLocalStorage.snapshot()
-  let timer: NodeJS.Timeout | undefined
+  let timers: readonly NodeJS.Timeout[] = []
 
   function topicOf(personId: string | undefined): OpenTopic {
     const known = topics.get(personId)
@@ -119,6 +126,16 @@ export function createStreams(options: StreamsOptions): Streams {
     for (const stream of all) write(stream, ':\n\n')
   }
 
+  function startTimers(): readonly NodeJS.Timeout[] {
+    const life = setInterval(() => void showLife(), aliveMs)
+    return readPulse === undefined ? [life] : [life, setInterval(() => showPulse(readPulse), PULSE_MS)]
+  }
+
+  function showPulse(read: ReadPulse): void {
+    const text = `data: ${JSON.stringify({ strip: stripTexts(read()) })}\n\n`
+    for (const stream of all) write(stream, text)
+  }
+
   function report(error: unknown): void {
     const isStop = error === undefined || isLooseleafError(error, 'CLOSED')
     if (!isStop && !isOutage(error)) onError(error)
@@ -138,7 +155,7 @@ export function createStreams(options: StreamsOptions): Streams {
     streams.add(stream)
     all.add(stream)
     holders.set(holder, (holders.get(holder) ?? 0) + 1)
-    timer ??= setInterval(() => void showLife(), aliveMs)
+    if (timers.length === 0) timers = startTimers()
     response.once('close', () => {
       streams.delete(stream)
       all.delete(stream)
@@ -147,8 +164,8 @@ export function createStreams(options: StreamsOptions): Streams {
       else holders.set(holder, count)
       if (streams.size === 0) void topic.stop()
       if (all.size > 0) return
-      clearInterval(timer)
-      timer = undefined
+      for (const timer of timers) clearInterval(timer)
+      timers = []
     })
     // Browsers that lose the site together do not return together.
     write(stream, `retry: ${2000 + Math.floor(Math.random() * 4000)}\n\n`)

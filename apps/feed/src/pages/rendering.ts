@@ -5,6 +5,7 @@ import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { countUnread } from '../domain/home/home-list.ts'
 import { missingShards } from '../domain/site/partial-reads.ts'
+import type { ReadPulse } from '../domain/site/pulse.ts'
 import { sessionKey } from '../http/session.ts'
 import { shared } from '../http/shared.ts'
 import type { PageContext } from '../ui/page-context.ts'
@@ -20,10 +21,12 @@ declare module 'fastify' {
 export interface RenderingOptions {
   /** Address of the window into the store; undefined if the site has none. */
   readonly window: string | undefined
+  /** Reads the numbers for the strip above each page; undefined if the site has no strip. */
+  readonly readPulse: ReadPulse | undefined
 }
 
 /** Renders pages as HTML. */
-export const rendering = shared<RenderingOptions>(async (app, { window }) => {
+export const rendering = shared<RenderingOptions>(async (app, { window, readPulse }) => {
   const styles = assetAddress('style.css')
   const script = assetAddress('live.js')
   app.decorateReply('page', function (this: FastifyReply, view, status = 200) {
@@ -56,14 +59,19 @@ export const rendering = shared<RenderingOptions>(async (app, { window }) => {
       xray: () => request.keepXray(),
       formXray,
       window,
+      pulse: readPulse?.(),
       styles,
       script,
     }
   }
 })
 
-/** Parts that differ each time: form tokens, ids of entities that a form will insert, and the cost of the page in its foot. */
-const VOLATILE = /<input type="hidden" name="(?:token|once)"[^>]*>|<footer.*<\/footer>/gs
+/**
+ * Parts that differ each time: form tokens, ids of entities that a form will insert, the strip, which has the time of its numbers, and the cost of
+ * the page in its foot.
+ */
+const VOLATILE =
+  /<input type="hidden" name="(?:token|once)"[^>]*>|<aside class="strip".*?<\/aside>|<footer.*<\/footer>/gs
 
 /** Returns a weak tag of a page in this session. Pages with the same tag have the same content, and their forms are valid. */
 function etagOf(request: FastifyRequest, html: string): string {

@@ -5,6 +5,7 @@ import type { LoopControl } from '../domain/site/loop.ts'
 import type { Entry } from '../kinds/entry.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import { holdLoop } from './hold-loop.ts'
+import { recipientsOf } from './recipients.ts'
 
 /** Newest entries that are compared. */
 const MOST_ENTRIES = 500
@@ -45,23 +46,6 @@ export async function compareDeliveries(data: SiteData, since: Date): Promise<Co
 async function arrivedSince({ entries }: SiteData, since: Date): Promise<readonly Entry[]> {
   const { items } = await entries.byTime.page({}, { order: 'desc', limit: MOST_ENTRIES, scatter: true })
   return items.filter(({ arrived, quiet }) => arrived >= since && !quiet)
-}
-
-/** Returns the people whose inbox should get an entry: without those who read its channel at each visit, or have followed it later. */
-async function recipientsOf(
-  { follows, services }: SiteData,
-  { channel_id, person_id, source_id, arrived }: Entry,
-): Promise<ReadonlySet<string>> {
-  const channels = [channel_id]
-  const people = new Set<string>()
-  if (source_id === undefined && person_id !== undefined) people.add(person_id)
-  if (source_id !== undefined)
-    for await (const service of services.bySource.each({ source_id }))
-      if (service.added <= arrived) channels.push(service.person_id)
-  for (const channel of channels)
-    for await (const follow of follows.byChannel.each({ channel_id: channel }))
-      if (follow.pulled_by === undefined && follow.since <= arrived) people.add(follow.person_id)
-  return people
 }
 
 /** Holds the deliveries of this process, and counts what was lost or delivered twice once they have caught up. */

@@ -9,6 +9,9 @@ import { growPage } from './grow-page.ts'
 import { indexPurposes } from './index-purposes.ts'
 import { createLatencies } from './latencies.ts'
 import { livePage } from './live-page.ts'
+import { playPage } from './play-page.ts'
+import { openPulse, type PulseMeter } from './pulse.ts'
+import { createRate } from './rate.ts'
 import { createRowCounts, type RowCounts } from './row-counts.ts'
 import { createShardFaults, type ShardFaults } from './shard-faults.ts'
 
@@ -20,7 +23,17 @@ export interface Stage {
   readonly faults: ShardFaults
   readonly rowCounts: RowCounts
   /** Opens the window into the store at `base`, with the pages of the demonstrations. Every visitor of the window may use them. */
-  openWindow(site: Site, base: string, onAct: (act: Act) => void): Console
+  openWindow(site: Site, base: string, options: WindowOptions): Console
+  /** Measures the site for the strip above its pages. */
+  openPulse(site: Site, onError: (error: unknown) => void): PulseMeter
+}
+
+export interface WindowOptions {
+  readonly onAct: (act: Act) => void
+  /** Returns the address at which the site listens. */
+  readonly address: () => string
+  /** Signs the cookies of the people of a played day. */
+  readonly secret: string
 }
 
 /** Indexes that visitors may break: those of the page of everything and of the list of people. */
@@ -29,13 +42,29 @@ const BREAKABLE = ['entry_by_time', 'person_by_time']
 export function createStage(shards: DriverFactory): Stage {
   const latencies = createLatencies()
   const rowCounts = createRowCounts()
+  const statements = createRate()
   const faults = createShardFaults(shards)
+  /** Time at which the played day ends, in milliseconds since 1970. */
+  let playedUntil: number | undefined
   return {
     shards: faults.shards,
-    observer: { callEnded: latencies.callEnded, happened: rowCounts.happened },
+    observer: {
+      callEnded: latencies.callEnded,
+      statementSent: statements.count,
+      happened: rowCounts.happened,
+    },
     faults,
     rowCounts,
-    openWindow({ store, cleaner, deliveries, crawler }, base, onAct) {
+    openPulse: (site, onError) =>
+      openPulse({
+        site,
+        latencies,
+        statements,
+        playing: () => playedUntil && Math.max(0, Math.ceil((playedUntil - Date.now()) / 1000)),
+        onError,
+      }),
+    openWindow(site, base, { onAct, address, secret }) {
+      const { store, cleaner, deliveries, crawler } = site
       const purposes = indexPurposes
       return createConsole({
         store,
@@ -44,6 +73,7 @@ export function createStage(shards: DriverFactory): Stage {
         mayShow: isPublic,
         purposes,
         pages: [
+          playPage({ site, faults, address, secret, setEnd: (end) => (playedUntil = end) }),
           livePage({ store, latencies, offer: offeredIndexes, purposes }),
           growPage({ store, latencies }),
           deliveriesPage(store, DELIVER),

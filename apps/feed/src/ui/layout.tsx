@@ -5,6 +5,7 @@ import { ActButton, ActsForm } from './form-parts.tsx'
 import { MissingBar } from './missing-bar.tsx'
 import type { PageContext } from './page-context.ts'
 import { SearchForm } from './search-form.tsx'
+import { Strip } from './strip.tsx'
 
 export type Section = 'home' | 'people' | 'sources' | 'import' | 'sign-in'
 
@@ -71,6 +72,9 @@ export function Layout({
         <a class="skip" href="#main">
           Skip to the content
         </a>
+        {ctx.pulse === undefined || ctx.window === undefined ? null : (
+          <Strip pulse={ctx.pulse} window={ctx.window} />
+        )}
         <div class="binder">
           <header class="top">
             {/* The first tab leads there, too. */}

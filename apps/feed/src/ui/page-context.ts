@@ -1,5 +1,6 @@
 import type { Person } from '../kinds/person.ts'
 import type { Trace } from 'looseleaf'
+import type { Pulse } from '../domain/site/pulse.ts'
 
 /** Facts about the request, for all views of its page. */
 export interface PageContext {
@@ -26,6 +27,8 @@ export interface PageContext {
   readonly formXray: string | undefined
   /** Address of the window into the store; undefined if the site has none. */
   readonly window: string | undefined
+  /** Numbers for the strip above the page; undefined if the site has no strip. */
+  readonly pulse: Pulse | undefined
   /** Address of the style sheet, with its version. */
   readonly styles: string
   /** Address of the script, with its version. */

@@ -20,6 +20,8 @@ export interface Guard {
    * addresses may have changed when the connection is opened: `connect` checks them.
    */
   refusalOf(url: URL): string | undefined
+  /** The pairs of `allow`. Changes count from the next connection on. */
+  readonly allowed: Set<string>
   /** Opens connections for undici. Refuses with `ForbiddenAddress` if the host has an address that is not public. */
   readonly connect: buildConnector.connector
 }
@@ -50,6 +52,7 @@ export function createGuard({
 
   return {
     refusalOf,
+    allowed,
     connect(options, callback) {
       const url = new URL(`${options.protocol}//${options.host ?? options.hostname}`)
       // An address in place of a name is never looked up, so it has to be checked here too.

@@ -209,9 +209,9 @@ async function stopAmid(
   const shardOf = (person: string): string | undefined =>
     driver.shards[router.shardOfId(parseId(person))]?.name
   await sleep(seconds * 400, undefined, { signal })
-  let stopped: string | undefined
+  let stopped = ''
   // The name is not known before the first refusals may come.
-  setOutage({ hasAccount: (person) => stopped === undefined || shardOf(person) === stopped })
+  setOutage({ hasAccount: (person) => stopped === '' || shardOf(person) === stopped })
   const shard = await stopShard(url, openBrowser(new Map(), FAULTS_PATH), number)
   stopped = shard.name
   onStep(`Stopped the shard ${shard.name} in the process of the site.`)

@@ -55,7 +55,13 @@ export async function openPlace(paths: ProgramPaths, addresses: string | undefin
         folder === undefined
           ? { LOOSELEAF_SHARDS: addresses as string }
           : { LOOSELEAF_DATA: folder, LOOSELEAF_SHARDS: '' }
-      const own = { FEED_CRAWL: 'elsewhere', FEED_DELIVER: 'elsewhere', FEED_ORIGIN: '', HOST: '' }
+      const own = {
+        FEED_CRAWL: 'elsewhere',
+        FEED_DELIVER: 'elsewhere',
+        FEED_ORIGIN: '',
+        FEED_STRIP: 'hidden',
+        HOST: '',
+      }
       const options: ProgramOptions = {
         name,
         path: paths[name],

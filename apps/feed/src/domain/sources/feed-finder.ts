@@ -15,10 +15,13 @@ export interface FeedFinder {
   discover(text: string): Promise<Discovery>
   /** Looks for due sources at once. Does nothing if another process fetches them. */
   wake(): void
+  /** Pairs of host and port that this process may fetch although they are not public. A demonstration adds its own servers. */
+  readonly allowed: Set<string>
 }
 
 /** Finder of a site that fetches no feeds. */
 export const NO_FEEDS: FeedFinder = {
   discover: async () => ({ type: 'refused', reason: 'This site fetches no feeds.' }),
   wake: () => undefined,
+  allowed: new Set(),
 }

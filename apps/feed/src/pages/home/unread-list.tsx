@@ -4,7 +4,7 @@ import type { PageContext } from '../../ui/page-context.ts'
 import type { HomeCards } from '../../domain/home/home-page.ts'
 
 /** Most listed channels. */
-const MAX_CHANNELS = 3
+const MAX_CHANNELS = 2
 
 /** The channels with unread entries, and how many each has. */
 export function UnreadList({
