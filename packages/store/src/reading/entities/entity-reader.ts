@@ -10,6 +10,7 @@ import {
   type TakeGroup,
 } from '@looseleaf/index-engine/internal'
 import type { ShardLanes } from '../../calls/shard-lanes.ts'
+import { OwnerChanged } from '../owners/owner-changed.ts'
 import { createOwnerSearch } from '../owners/owner-search.ts'
 
 export interface ReadOptions extends CallOptions {
@@ -153,12 +154,19 @@ export function createEntityReader(
       await owners.again(reason, ids, tries, { signal })
     } catch (failure) {
       if (leaveOut === undefined) throw failure
+      // After a move the new owner of some of the entities does not answer, and the others may be read.
+      const silentOwner = reason instanceof OwnerChanged && isOutage(failure) ? failure.shard : undefined
       // The cache has some of the entities perhaps.
-      if (isCached && ids.length > 1 && isOutage(failure))
-        return (
-          await Promise.all(ids.map((id, i) => ask([id], [lanesOfIds[i]!], send, options, tries)))
-        ).flat()
-      leaveOut(failure, shard, ids)
+      if (ids.length > 1 && isOutage(failure) && (isCached || silentOwner !== undefined))
+        return Promise.all(
+          ids.map(async (id, i) => {
+            const lane = [laneOf(id)]
+            const [found] = await ask([id], lane, send, options, tries + 1)
+            lanesOfIds[i] = lane[0] as ShardLanes
+            return found
+          }),
+        )
+      leaveOut(failure, silentOwner ?? shard, ids)
       return ids.map(() => undefined)
     }
     for (let i = 0; i < ids.length; i++) lanesOfIds[i] = laneOf(ids[i] as Uint8Array)
