@@ -41,7 +41,7 @@ export interface ParsedWhere {
 }
 
 /** Largest number of distinct values of a list, and of ranges of a query. */
-const MAX_RANGES = 100
+export const MAX_RANGES = 100
 /** Largest length of a list, repeats included. Bounds the work for a list that a client has sent. */
 const MAX_LIST = 10_000
 

@@ -4,19 +4,23 @@ import type { RowPlace } from './cursor.ts'
 import { findPlace, placeOrder } from './place-order.ts'
 import type { FetchRows, RowSource, RowsStart } from './row-source.ts'
 
-export interface IntersectedRange {
+/** A range of a condition, with the number of the condition. */
+interface IntersectedRange {
   readonly index: number
   readonly range: KeyRange
   /** Shards that may have rows of the range. */
   readonly shards: readonly number[]
 }
 
-export interface IntersectedRanges {
+/** The ranges of one condition: one, or with lists one per combination of their values. A row of any of them satisfies the condition. */
+export type IntersectedRanges = readonly IntersectedRange[]
+
+export interface IntersectedGroups {
   /**
-   * Groups of ranges whose rows are matched with each other. If every index keeps the rows of an entity on the entity's shard, each
-   * shard is a group; otherwise one group has all ranges.
+   * Groups of conditions whose rows are matched with each other. If every index keeps the rows of an entity on the entity's shard, each
+   * shard is a group; otherwise one group has all conditions.
    */
-  readonly groups: readonly (readonly IntersectedRange[])[]
+  readonly groups: readonly (readonly IntersectedRanges[])[]
   /** Directions of the columns after the prefix, the same for every range. */
   readonly directions: readonly Direction[]
 }
@@ -36,8 +40,8 @@ interface Stream extends Omit<IntersectedRange, 'shards'> {
 }
 
 interface Group {
-  /** The streams of each range, one per shard. */
-  readonly ranges: readonly (readonly Stream[])[]
+  /** The streams of each condition: one per range and shard. */
+  readonly conditions: readonly (readonly Stream[])[]
   /** Start of the undecided places: every place before it is decided. */
   from: RowsStart | undefined
   /** A common place that is found but not taken yet. */
@@ -52,23 +56,25 @@ const MAX_FETCH = 1000
 const ROWS_PER_STATEMENT_COST = 100
 
 /**
- * Finds the places that have a row in every range, by zigzag: the range whose next row is furthest sets the place, and the other
- * ranges seek to it, among the rows in memory or by a scan from there. A stream doubles the size of its scans if seeks often end among
+ * Finds the places that have a row of every condition, by zigzag: the condition whose next row is furthest sets the place, and the other
+ * conditions seek to it, among the rows in memory or by a scan from there. A stream doubles the size of its scans if seeks often end among
  * its rows, and halves it if they skip most of them.
  *
  * An inclusive start always comes first, with or without rows, because only the entity tells whether it still stands there.
  */
 export function intersectRows(
-  { groups: all, directions }: IntersectedRanges,
+  { groups: all, directions }: IntersectedGroups,
   order: QueryOrder,
   start: RowsStart | undefined,
   maxRows: number,
   fetch: FetchRows,
 ): RowSource {
   const compare = placeOrder(directions, order)
-  const groups = all.map((ranges): Group => ({
-    ranges: ranges.map(({ index, range, shards }) =>
-      shards.map((shard) => ({ index, range, shard, rows: [], next: 0, ended: false, size: 0, stops: 0 })),
+  const groups = all.map((conditions): Group => ({
+    conditions: conditions.map((ranges) =>
+      ranges.flatMap(({ index, range, shards }) =>
+        shards.map((shard) => ({ index, range, shard, rows: [], next: 0, ended: false, size: 0, stops: 0 })),
+      ),
     ),
     from: start && { ...start, inclusive: false },
     head: undefined,
@@ -105,7 +111,7 @@ export function intersectRows(
     stream.ended = rows.length < stream.size
   }
 
-  /** Returns the first of the next rows of a range's streams. */
+  /** Returns the first of the next rows of a condition's streams. */
   function headOf(streams: readonly Stream[]): RowPlace | undefined {
     let head: RowPlace | undefined
     for (const { rows, next } of streams) {
@@ -119,12 +125,12 @@ export function intersectRows(
   async function findNext(group: Group, wanted: number): Promise<void> {
     while (group.head === undefined && !group.ended) {
       const { from } = group
-      const exhausted = group.ranges.flat().filter((stream) => !seek(stream, from))
+      const exhausted = group.conditions.flat().filter((stream) => !seek(stream, from))
       if (exhausted.length > 0) {
         if (rowsRead >= maxRows) return
         await Promise.all(exhausted.map((stream) => scan(stream, from, wanted)))
       }
-      const heads = group.ranges.map(headOf)
+      const heads = group.conditions.map(headOf)
       let last: RowPlace | undefined
       for (const head of heads) {
         if (head === undefined) {

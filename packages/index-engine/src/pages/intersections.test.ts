@@ -108,6 +108,22 @@ const cases: fc.Arbitrary<Case> = fc.oneof(
             .map((tag) => [tag])
         : [],
   })),
+  fc
+    .tuple(fc.uniqueArray(word, { maxLength: 3 }), fc.array(word, { maxLength: 3 }), fc.boolean(), rankRange)
+    .map(([tags, users, withUser, range]): Case => ({
+      conditions: [
+        { index: byTag, where: { tags: { in: tags }, ...range } },
+        ...(withUser ? [{ index: byUser, where: { user: { in: users }, open: true } }] : []),
+      ],
+      // Several tags of a bag are at one place.
+      places: (bag) =>
+        tagsOf(bag).some((tag) => tags.includes(tag)) &&
+        (!withUser || (users.includes(bag['user'] as string) && bag['open'] === true))
+          ? ranks(bag)
+              .filter((value) => within(value, range.rank))
+              .map((value) => [value])
+          : [],
+    })),
 )
 
 function compare(a: readonly (string | number)[], b: readonly (string | number)[]): number {
@@ -372,6 +388,27 @@ describe('the work of an intersection', () => {
     expect(cost.indexReads).toBeLessThan(24)
   })
 
+  it('an intersection with a list scans the range of each value once, and examines an entity with several of them once', async () => {
+    const conditions = [
+      { index: byTag, where: { tags: { in: ['a', 'b', 'c'] } } },
+      { index: byUser, where: { user: 'a', open: true } },
+    ]
+    const store = severalIndexes(conditions, 1)
+    for (let number = 0; number < 30; number++) {
+      const bag = {
+        user: 'a',
+        open: true,
+        tags: [words[number % 3]!, words[(number + 1) % 3]!],
+        rank: number,
+      }
+      store.addRows(number, bag)
+      store.commit(number, bag)
+    }
+    const { items, cost } = await runQuery(store, planOf(conditions, { limit: 30 }))
+    expect(items.map(numberOf)).toEqual(Array.from({ length: 30 }, (_, i) => i))
+    expect(cost).toMatchObject({ indexReads: 4, rowsRead: 90, rowsExamined: 30, rowsDiscarded: 0 })
+  })
+
   it('an intersection of indexes sharded on id works shard by shard, and ends with the shorter range', async () => {
     const conditions = [
       { index: userOnly, where: { user: 'a' } },
@@ -410,13 +447,14 @@ describe('an invalid intersection', () => {
       /The first has rank integer, the second rank integer desc nulls last/,
     ],
     [
-      'with a list',
+      'with lists of too many values',
       [
-        { index: byTag, where: { tags: { in: ['a', 'b'] } } },
+        { index: byTag, where: { tags: { in: Array.from({ length: 60 }, (_, i) => `a${i}`) } } },
+        { index: byUser, where: { user: { in: Array.from({ length: 41 }, (_, i) => `a${i}`) }, open: true } },
         { index: byTag, where: { tags: 'a' } },
       ],
       {},
-      /Index by_tag got a list of 2 values; an intersection takes one value of each property/,
+      /The lists for index by_tag and by_user make 101 ranges; an intersection reads 100/,
     ],
     [
       'on all shards without scatter',

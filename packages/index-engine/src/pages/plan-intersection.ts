@@ -1,20 +1,14 @@
 import { LooseleafError, type Bag, type IndexDefinitionData } from '@looseleaf/core'
-import {
-  compareKeys,
-  compareKeyValues,
-  type IndexedProperty,
-  type Key,
-  type KeyRange,
-} from '@looseleaf/core/internal'
+import { compareKeys, compareKeyValues, type IndexedProperty, type Key } from '@looseleaf/core/internal'
 import type { Placement } from '../catalog/placement.ts'
 import { boundsOf, type ExactBound } from '../conditions/parse-range.ts'
-import { parseWhere, satisfies, type ParsedWhere } from '../conditions/parse-where.ts'
+import { MAX_RANGES, parseWhere, satisfies, type ParsedWhere } from '../conditions/parse-where.ts'
 import { deriveExactRows } from '../keys/derive-rows.ts'
 import { keyIdentity } from '../keys/key-identity.ts'
 import { openIndex } from '../keys/open-index.ts'
 import { shardsOfQuery } from '../keys/shard-of-row.ts'
 import { intersectionScope } from './cursor.ts'
-import { intersectRows, type IntersectedRange } from './intersect-rows.ts'
+import { intersectRows, type IntersectedRanges } from './intersect-rows.ts'
 import { parseLimit, parseOrder, parseScatter } from './page-options.ts'
 import { requireShards, shardsOf } from './plan-query.ts'
 import type { QueryOptions } from './query-types.ts'
@@ -40,15 +34,10 @@ interface ParsedCondition {
   readonly where: ParsedWhere
 }
 
-/** A condition with its only range. The prefix of the range has the given values. */
-interface Condition extends ParsedCondition {
-  readonly range: KeyRange
-}
-
 /**
- * Plans which entities match several conditions at once, on different indexes or on one. After the properties with given values, all
- * indexes need the same properties, in the order of which the page comes. A range on the first of them applies to all conditions.
- * Throws `BAD_QUERY` with the expectation.
+ * Plans which entities match several conditions at once, on different indexes or on one. After the properties with given values or lists,
+ * all indexes need the same properties, in the order of which the page comes: the ranges of a list are merged in this order. A range on the
+ * first of them applies to all conditions. Throws `BAD_QUERY` with the expectation.
  */
 export function planIntersection(
   planned: readonly PlannedCondition[],
@@ -70,19 +59,23 @@ export function planIntersection(
       scope: intersectionScope(parsed, { ...NO_COLUMNS, name, order }),
     })
   }
-  const conditions = withSameRange(parsed.map(withRange))
-  const { index, range } = conditions[0] as Condition
-  const depth = range.prefix.length
+  requireFewValues(parsed)
+  const conditions = withSameRange(parsed)
+  const [{ index, where: firstWhere }] = conditions as [ParsedCondition]
+  const depth = depthOf(firstWhere)
   const directions = openIndex(index).directions.slice(depth)
-  const ranges = conditions.map((condition, i): IntersectedRange => {
-    requireShards(condition.index, condition.range.prefix.length, scatter)
-    const shards = shardsOfQuery(condition.index, placement, condition.range.prefix)
-    return { index: i, range: condition.range, shards }
+  const ranges = conditions.map((condition, i): IntersectedRanges => {
+    requireShards(condition.index, depthOf(condition.where), scatter)
+    return condition.where.ranges.map((range) => ({
+      index: i,
+      range,
+      shards: shardsOfQuery(condition.index, placement, range.prefix),
+    }))
   })
-  const shards = shardsOf(ranges)
+  const shards = shardsOf(ranges.flat())
   // Rows on the shards of their entities can be matched shard by shard.
   const groups = conditions.every((condition) => condition.index.shardOn === 'id')
-    ? shards.map((shard) => ranges.map((each) => ({ ...each, shards: [shard] })))
+    ? shards.map((shard) => ranges.map((each) => each.map((range) => ({ ...range, shards: [shard] }))))
     : [ranges]
 
   return {
@@ -119,8 +112,8 @@ export function planIntersection(
 /**
  * Returns the places of a bag's rows that satisfy a condition: their keys after the prefix. The identity of a place is by whole strings.
  */
-function placesOf({ index, where, range }: Condition, bag: Bag): Map<string, Key> {
-  const depth = range.prefix.length
+function placesOf({ index, where }: ParsedCondition, bag: Bag): Map<string, Key> {
+  const depth = depthOf(where)
   const places = new Map<string, Key>()
   for (const row of deriveExactRows(index, bag).rows) {
     if (satisfies(where, row)) places.set(keyIdentity(row.exact.slice(depth)), row.key.slice(depth))
@@ -147,19 +140,23 @@ function emptyPlan(
 
 const NO_COLUMNS = { types: [], directions: [] } as const
 
-function withRange({ index, where }: ParsedCondition): Condition {
-  const [range, ...others] = where.ranges
-  if (range === undefined || others.length > 0) {
-    throw new LooseleafError(
-      'BAD_QUERY',
-      `Index ${index.name} got a list of ${where.ranges.length} values; an intersection takes one value of each property.`,
-    )
-  }
-  return { index, where, range }
+/** Returns the number of columns before the order: those of the prefix of each range. */
+const depthOf = ({ ranges }: ParsedWhere): number => ranges[0]!.prefix.length
+
+/** Throws `BAD_QUERY` if the lists of all conditions together have more values than a query may have. Each value is a range to read. */
+function requireFewValues(conditions: readonly ParsedCondition[]): void {
+  const lists = conditions.filter(({ where }) => where.ranges.length > 1)
+  const values = lists.reduce((sum, { where }) => sum + where.ranges.length, 0)
+  if (values <= MAX_RANGES) return
+  const names = [...new Set(lists.map(({ index }) => index.name))].join(' and ')
+  throw new LooseleafError(
+    'BAD_QUERY',
+    `The lists for index ${names} make ${values} ranges; an intersection reads ${MAX_RANGES} for all lists of its conditions at the most.`,
+  )
 }
 
 /** Gives every condition the intersection of all ranges on the first property after the given values. */
-function withSameRange(conditions: readonly Condition[]): readonly Condition[] {
+function withSameRange(conditions: readonly ParsedCondition[]): readonly ParsedCondition[] {
   const wheres = conditions.map(({ where }) => where)
   const lower = narrowest(
     wheres.map((where) => where.lower),
@@ -172,16 +169,18 @@ function withSameRange(conditions: readonly Condition[]): readonly Condition[] {
   if (lower === undefined && upper === undefined) return conditions
   const { scan } = boundsOf(lower, upper)
   return conditions.map(({ index, where }) => {
-    const [equal = []] = where.equal
     const hasRange = where.lower !== undefined || where.upper !== undefined
     // A range selects among present values.
     const present = hasRange ? [] : (openIndex(index).properties[where.givenProperties]?.present ?? [])
-    const prefix = [...(where.ranges[0]?.prefix ?? []), ...present]
-    const range = { prefix, ...scan }
     return {
       index,
-      range,
-      where: { ...where, ranges: [range], equal: [[...equal, ...present]], lower, upper },
+      where: {
+        ...where,
+        ranges: where.ranges.map(({ prefix }) => ({ prefix: [...prefix, ...present], ...scan })),
+        equal: where.equal.map((equal) => [...equal, ...present]),
+        lower,
+        upper,
+      },
     }
   })
 }

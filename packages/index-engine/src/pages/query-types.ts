@@ -39,7 +39,7 @@ export interface QueryPage<P extends IndexProperties = IndexProperties> {
 /** A condition of an intersection: an index and a `where`. */
 export interface IndexCondition<P extends IndexProperties = IndexProperties> {
   readonly index: IndexDefinition<P>
-  /** Values for its first properties, and at most one range on the next. */
+  /** Values or lists for its first properties, and at most one range on the next. */
   readonly where: Where<NoInfer<P>>
 }
 

@@ -108,9 +108,10 @@ export abstract class StoreQueries extends StoreManagement {
 
   /**
    * Returns a page of the entities that match several conditions, on different indexes or on one index several times, such as two tags.
-   * Each condition gives values for the first properties of its index. The remaining properties have to be the same for all conditions and
-   * order the page; a range on the first of them applies to every condition. Reads only the parts of the indexes that may have entities in
-   * common. Options, promises and errors are those of `query`.
+   * Each condition gives values or lists for the first properties of its index. The remaining properties have to be the same for all
+   * conditions and order the page; a range on the first of them applies to every condition. Unlike in a `query`, entities with different
+   * values of a list come in one order, so a single condition with a list merges their ranges. All lists together have at most 100 values.
+   * Reads only the parts of the indexes that may have entities in common. Options, promises and errors are those of `query`.
    */
   async intersect<const Ps extends readonly IndexProperties[]>(
     conditions: IndexConditions<Ps>,

@@ -66,7 +66,12 @@ function conditionsOf({ group, members, pick, others, ranges }: Plan, oracle: Or
       const isOwn = others[at]!.number % 5 === 0
       const value = valueOf(isOwn ? others[at]! : pick, property, oracle, at)
       if (i < given)
-        where[property.name] = property.nulls !== undefined && others[at]!.number % 7 === 0 ? null : value
+        where[property.name] =
+          property.nulls !== undefined && others[at]!.number % 7 === 0
+            ? null
+            : others[at]!.number % 6 === 1
+              ? { in: [value, valueOf(others[at]!, property, oracle, at)] }
+              : value
       else if (ranges[at] !== undefined) where[property.name] = { [ranges[at]]: value }
       if (i >= given) break
     }
