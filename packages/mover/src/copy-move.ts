@@ -7,12 +7,14 @@ import {
   copyIndexRows,
   countExtra,
   loadOwn,
+  laterCopies,
   ofMove,
   placeAt,
   processName,
   renewTarget,
   shardAt,
   type Attempt,
+  type Copied,
   type CopyTarget,
 } from '@looseleaf/protocol/internal'
 import type { MoveJob } from './move-job.ts'
@@ -25,13 +27,19 @@ export interface Copier {
   readonly attempt: Attempt
   /** The target of the last copies. */
   readonly target: CopyTarget
-  copy<T>(send: (target: CopyTarget) => Promise<T>): Promise<T>
+  copy<T extends Copied>(send: (target: CopyTarget) => Promise<T>): Promise<T>
+  /**
+   * Begins another pass. Each pass has an entity once at most, and the target keeps the copy of a later pass. Two statements if the pass before
+   * has copied anything, so call it before a seal.
+   */
+  beginPass(): Promise<void>
   /** Sends further copies to this target: the mover itself has changed the target's catalog. */
   goOn(target: CopyTarget): void
 }
 
 export function createCopier({ work }: MoveJob, attempt: Attempt, begun: CopyTarget): Copier {
   let target = begun
+  let isUsed = false
   return {
     attempt,
     get target() {
@@ -39,14 +47,22 @@ export function createCopier({ work }: MoveJob, attempt: Attempt, begun: CopyTar
     },
     goOn(next) {
       target = next
+      isUsed = false
+    },
+    async beginPass() {
+      if (isUsed) target = await laterCopies(work, target)
+      isUsed = false
     },
     async copy(send) {
       for (let renewals = 0; ; renewals++) {
         try {
-          return await send(target)
+          const done = await send(target)
+          isUsed ||= done.copied > 0
+          return done
         } catch (error) {
           if (!isLooseleafError(error, 'STALE_EPOCH') || renewals >= MAX_RENEWALS) throw error
           target = await renewTarget(work, attempt.attempt)
+          isUsed = false
         }
       }
     },
@@ -59,13 +75,14 @@ export function createCopier({ work }: MoveJob, attempt: Attempt, begun: CopyTar
  */
 export async function copyRound(
   { work, lease, meter }: MoveJob,
-  { copy }: Copier,
+  copier: Copier,
   buckets: string,
 ): Promise<number> {
   const { record } = lease
+  await copier.beginPass()
   const until = await shardAt(work.context, work.move.from).entities.raiseFloor({ signal: work.signal })
   let copies = 0
-  await copy((target) =>
+  await copier.copy((target) =>
     copyEntities(work, { after: record.place, until, buckets }, target, async ({ place, read, copied }) => {
       record.place = place
       record.counts.entities += copied

@@ -58,6 +58,7 @@ async function handOverGroup(job: MoveJob, copier: Copier, group: string, left: 
   for (let seals = 1; ; seals++) {
     // Leaves as little as possible for the copy under the seal.
     await copyRound(job, copier, left)
+    await copier.beginPass()
     // Read ahead, so that each change under the seal is one statement.
     const [source, target] = await Promise.all([
       loadTimed(context, move.from, { signal }),

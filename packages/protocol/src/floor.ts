@@ -1,5 +1,6 @@
 import type { Shard } from '@looseleaf/core'
 import type { FloorState, UpdatedPlace } from '@looseleaf/core/internal'
+import { openedTo } from './opened-connections.ts'
 
 /** Floor up to which a follower may read a shard, and the database's time, both in microseconds since 1970. */
 export interface ReadableFloor {
@@ -35,6 +36,20 @@ export async function readableFloor(
   await shard.flush({ signal })
   const again = await shard.entities.floor({ signal })
   return { floor: Math.min(floor, again.floor), now, purged, epoch, isFlushed: true }
+}
+
+/**
+ * Returns a time below a floor that is on disk, and above every earlier time of this function and every earlier floor; in microseconds since
+ * 1970. The first raise may return the floor of another process, whose raise is not on disk; the second raise is, and follows it.
+ */
+export async function timeBelowFloor(shard: Shard, signal: AbortSignal | undefined): Promise<number> {
+  for (;;) {
+    const before = openedTo(shard)
+    const time = await shard.entities.raiseFloor({ signal })
+    const raised = await shard.entities.raiseFloor({ signal })
+    // A crash in between may have lowered the floor again.
+    if (raised > time && openedTo(shard) === before) return time
+  }
 }
 
 /** Tells whether a floor may be at least this old. The age of a floor ahead of the clock is unknown, so it counts as old. */

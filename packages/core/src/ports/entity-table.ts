@@ -268,8 +268,9 @@ export interface EntityTable {
     options?: CallOptions,
   ): Promise<readonly (EntityChecksum | undefined)[]>
   /**
-   * Writes exact copies of rows: inserts them, or overwrites version, body and time of the row under the id, whatever its version. An
-   * overwritten row keeps its `addedId`; an inserted one gets a new one. Ids must not repeat. Pending rows stay as they are.
+   * Writes exact copies of rows: inserts them, or overwrites version, body and time of the row under the id, whatever its version. A row
+   * with a later time than the copy stays as it is: it was copied later, and this call has arrived late. An overwritten row keeps its
+   * `addedId`; an inserted one gets a new one. Ids must not repeat. Pending rows stay as they are.
    *
    * Rejects with `STALE_EPOCH` and writes nothing if the shard has another epoch, or if `updated` is above its floor, as after a crash that
    * has undone a raise. A change of the catalog waits for the call, so no copy of the old epoch is committed after it.

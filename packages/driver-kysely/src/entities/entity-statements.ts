@@ -144,12 +144,20 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     const version = sql`(SELECT ${flavor.integer(parameter)} FROM ${meta} WHERE id = 1 AND epoch = ${parameter} AND ${PURGED_VERSION} <= ${parameter} ${condition} ${flavor.shareLock})`
     return flavor.ownSession.only(flavor.required(version))
   }
-  const overwriteAt = (count: number, version: RawBuilder<unknown>): RawBuilder<unknown> => {
-    const overwritten = ['version', 'updated', 'body'].map(
-      (column) => sql`${sql.ref(column)} = ${flavor.incoming(column)}`,
+  const overwriteAt = (
+    count: number,
+    version: RawBuilder<unknown>,
+    overwritten: (column: string) => RawBuilder<unknown> = (column) => flavor.incoming(column),
+  ): RawBuilder<unknown> => {
+    // `updated` stands last: MySQL assigns columns one after the other, and the others compare the stored time.
+    const assignments = ['version', 'body', 'updated'].map(
+      (column) => sql`${sql.ref(column)} = ${overwritten(column)}`,
     )
-    return sql`${insertAt(count, version)} ${flavor.onDuplicate(['id'])} ${sql.join(overwritten)}`
+    return sql`${insertAt(count, version)} ${flavor.onDuplicate(['id'])} ${sql.join(assignments)}`
   }
+  const stored = (column: string): RawBuilder<unknown> => sql.ref(`${name}.${column}`)
+  const unlessEarlier = (column: string): RawBuilder<unknown> =>
+    sql`CASE WHEN ${flavor.incoming('updated')} >= ${stored('updated')} THEN ${flavor.incoming(column)} ELSE ${stored(column)} END`
   // The hint of an UPDATE fits a SELECT as well.
   const locking = (count: number, lock: RawBuilder<unknown>): RawBuilder<unknown> => sql`
       SELECT id, version FROM ${flavor.updateSource(table, 'id')} WHERE ${ofIds(count)} ${lock}`
@@ -199,7 +207,6 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     swapAll: (count, overwritten) => {
       const ids = sql`SELECT id FROM ${table} WHERE id IN (${parameterList(overwritten)}) LIMIT ${sql.lit(overwritten)}`
       const areStored = sql`AND (SELECT COUNT(*) FROM (${ids}) AS found_ids) = ${sql.lit(overwritten)}`
-      const stored = (column: string): RawBuilder<unknown> => sql.ref(`${name}.${column}`)
       const bases = Array.from({ length: overwritten }, () => sql`WHEN ${parameter} THEN ${parameter}`)
       const hasBase = sql`${stored('version')} = CASE ${stored('id')} ${sql.join(bases, sql` `)} END`
       return sql`${insertAt(count, fencedVersion(areStored), updated)} ${flavor.onDuplicate(['id'])}
@@ -244,10 +251,11 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
 
     checksums: (count) => sql`SELECT ${checksumColumns()} FROM ${table} WHERE ${ofIds(count)}`,
 
-    // Fenced as an insert is, and by the floor as well. One time for all rows, because a copy needs no time of its own.
+    // Fenced as an insert is, and by the floor as well. One time for all rows of a pass of copies. A row of
+    // a later time is a copy of a later pass, and this one arrives late.
     receive: (count) => {
       const version = sql`(SELECT ${flavor.integer(parameter)} FROM ${meta} WHERE id = 1 AND epoch = ${parameter} AND ${FLOOR} >= ${micros} ${flavor.shareLock})`
-      return overwriteAt(count, flavor.ownSession.only(flavor.required(version)))
+      return overwriteAt(count, flavor.ownSession.only(flavor.required(version)), unlessEarlier)
     },
 
     // No version is negative. Without a column outside the key, MySQL scans a small table despite the hint, and locks it in another order.

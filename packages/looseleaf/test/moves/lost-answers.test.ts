@@ -1,12 +1,13 @@
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
-import type { Driver } from '@looseleaf/core'
+import type { Driver, EntityId } from '@looseleaf/core'
+import type { ShardCatalog, ShardServes } from '@looseleaf/core/internal'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
 import { movesOf } from '@looseleaf/mover'
 import { tunedMoveBuckets } from '@looseleaf/mover/internal'
-import { filledStore, rowsAt, SOME_BUCKETS } from './stores.ts'
+import { contentsOf, filledStore, openStore, rowsAt, SOME_BUCKETS } from './stores.ts'
 
 const plan = { from: 0, to: 1, buckets: SOME_BUCKETS }
 
@@ -56,6 +57,39 @@ test('a source is emptied although the end of the move had reached the first sha
   expect(await tunedMoveBuckets(store, { ...from1, from: 2, to: 1 })).toMatchObject({ state: 'done' })
   await driver.close()
 })
+
+test.each([
+  ['before its bucket is handed over', (serves: ShardServes) => serves.away !== undefined],
+  ['before the seal', (serves: ShardServes) => serves.leaving?.[0]?.sealed !== undefined],
+])('a copy that arrives once more %s overwrites no later copy of its entity', async (_, isMoment) => {
+  const driver = await memoryShards(2).connect()
+  const writer = await filledStore(driver, 60)
+  const { entities } = driver.shards[1]!
+  let first: Parameters<typeof entities.receive> | undefined
+  let isAgain = false
+  const store = await openPlain(driver, ({ shard, table, operation, args }) => {
+    if (shard === 1 && operation === 'receive' && first === undefined) {
+      first = args as unknown as typeof first
+      return { after: () => replaceAll(writer) }
+    }
+    const { serves } = (
+      table === 'catalog' && operation === 'change' && shard === 0 ? args[0] : {}
+    ) as Partial<ShardCatalog>
+    if (first === undefined || serves === undefined || isAgain || !isMoment(serves)) return undefined
+    isAgain = true
+    return { before: () => entities.receive(...first!).catch(() => undefined) }
+  })
+  expect(await tunedMoveBuckets(store, plan)).toMatchObject({ state: 'done' })
+  expect(isAgain).toBe(true)
+  for (const text of (await contentsOf(await openStore(driver))).values())
+    expect(JSON.parse(text)[1]).toMatchObject({ rank: 7 })
+  await driver.close()
+})
+
+async function replaceAll(writer: DataStore): Promise<void> {
+  for (const id of (await contentsOf(writer)).keys())
+    await writer.update(id as EntityId, (bag) => ({ ...bag, rank: 7 }))
+}
 
 test('a mover whose claim of the move had no answer goes on at once, and waits for no other process', async () => {
   const driver = await memoryShards(2).connect()

@@ -7,7 +7,7 @@ import {
 import { beginTarget } from './begin-target.ts'
 import { discardAt } from './discard.ts'
 import { endedMove, sourceOf, targetOf, type MoveWork } from './move-work.ts'
-import { openedTo } from '../opened-connections.ts'
+import { timeBelowFloor } from '../floor.ts'
 import { announcedIn, bucketsOfMove, changeOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
 
 /** An attempt at copying the buckets that the source still has. */
@@ -16,10 +16,10 @@ export interface Attempt {
   readonly buckets: string
 }
 
-/** Fence of the copies at the target, and their time of writing. */
+/** Fence of the copies at the target, and the time of writing of those of one pass. */
 export interface CopyTarget {
   readonly epoch: number
-  /** A time below the floor of the target that is on disk, and at or above the times of all earlier copies; in microseconds since 1970. */
+  /** A time below a floor of the target that is on disk, and above the times of all earlier passes; in microseconds since 1970. */
   readonly updated: number
 }
 
@@ -148,19 +148,20 @@ export async function renewTarget(
 }
 
 /**
- * Chooses the time of copies. The target begins at the next microsecond, so its floor has to be there, on disk. The first floor may have
- * been raised by another process whose raise is not on disk; the second raise is, and follows the first.
+ * Returns the target of a later pass of copies, whose time is above those of all earlier ones. The target keeps a row of a later time:
+ * 1. A pass copies version 1 of an entity.
+ * 2. The next pass copies version 2.
+ * 3. The copy of version 1 arrives once more, and would overwrite version 2.
+ *
+ * Versions cannot tell which copy is the later one: after a failover of the source, its last state may have a lower version.
  */
+export async function laterCopies(work: MoveWork, { epoch }: CopyTarget): Promise<CopyTarget> {
+  return copyTarget(work, epoch)
+}
+
+/** Chooses the time of copies. The target begins at the next microsecond, so its floor has to be there, on disk. */
 async function copyTarget(work: MoveWork, epoch: number): Promise<CopyTarget> {
-  const { signal } = work
-  const target = targetOf(work)
-  for (;;) {
-    const before = openedTo(target)
-    const updated = await target.entities.raiseFloor({ signal })
-    const raised = await target.entities.raiseFloor({ signal })
-    // A crash in between may have lowered the floor again.
-    if (raised > updated && openedTo(target) === before) return { epoch, updated }
-  }
+  return { epoch, updated: await timeBelowFloor(targetOf(work), work.signal) }
 }
 
 /**

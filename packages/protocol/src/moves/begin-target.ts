@@ -7,6 +7,7 @@ import {
   type ShardServes,
 } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { timeBelowFloor } from '../floor.ts'
 import { shardAt } from '../shards.ts'
 import type { CopyTarget } from './attempt.ts'
 import type { MoveWork } from './move-work.ts'
@@ -45,7 +46,7 @@ export async function beginTarget(
   for (const from of sources) {
     const due = await dueFrom(context, from, number, target, options)
     if (due.length === 0) continue
-    const begin = await shardAt(context, number).entities.raiseFloor(options)
+    const begin = 1 + (await timeBelowFloor(shardAt(context, number), options.signal))
     await changeOwn(context, number, (own) => begun(own, due, begin), options)
   }
 }

@@ -22,6 +22,11 @@ export interface CopyRange extends PageRange {
   readonly buckets: string
 }
 
+export interface Copied {
+  /** Rows that were written at the target. */
+  readonly copied: number
+}
+
 export interface CopiedPage {
   /** All rows of the range up to this place are copied. */
   readonly place: UpdatedPlace
@@ -31,9 +36,9 @@ export interface CopiedPage {
 }
 
 /**
- * Copies the entities and tombstones of a range from the source to the target, exactly, and calls `onPage` after each page. All rows
- * up to its place are durable at the source, and written at the target by then. While a page is written, the next
- * one is read.
+ * Copies the entities and tombstones of a range from the source to the target, exactly, each of them once, and calls `onPage` after each
+ * page. All rows up to its place are durable at the source, and written at the target by then. While a page is written, the next one is
+ * read. Returns how many rows it has copied.
  *
  * A row whose body is not the one of its page is left out: it is written again above the floor, and comes with the next range.
  */
@@ -42,12 +47,13 @@ export async function copyEntities(
   { after, until, buckets }: CopyRange,
   target: CopyTarget,
   onPage: (page: CopiedPage) => Promise<void> | void = () => {},
-): Promise<void> {
+): Promise<Copied> {
   const { limit, maxBody } = pageFor(work, buckets)
   const isIn = entitiesIn(work.context, buckets)
   /** Rows that wait for the next page, so that nearly all batches are full. */
   let waiting: readonly Copyable[] = []
   let done = after
+  let all = 0
 
   const pages = pagesOfRange(work, { after, until }, limit, (range) =>
     lastingPageOf(work, range, limit, maxBody),
@@ -58,12 +64,16 @@ export async function copyEntities(
     const some = [...waiting, ...page.rows.filter(({ id }) => isIn(id))]
     const full = some.slice(0, some.length - (some.length % Math.min(limit, ROWS_PER_WRITE)))
     const copied = await copyRows(work, full, target)
+    all += copied
     waiting = some.slice(full.length)
     if (waiting.length === 0) done = place
     else if (full.length > 0) done = placeOf(full.at(-1) as Copyable)
     await onPage({ place: done, read: page.rows.length, copied })
   }
-  if (waiting.length > 0) await onPage({ place, read: 0, copied: await copyRows(work, waiting, target) })
+  if (waiting.length === 0) return { copied: all }
+  const copied = await copyRows(work, waiting, target)
+  await onPage({ place, read: 0, copied })
+  return { copied: all + copied }
 }
 
 /** Returns the size of a page. Its bodies take at most 8 MB, and 400 kB as a rule. */

@@ -210,8 +210,11 @@ export function createReferenceEntities(
           shard,
         })
       }
-      for (const copy of copies)
-        put({ ...copy, updated, addedId: byId.get(keyOf(copy.id))?.addedId ?? ++lastAddedId })
+      for (const copy of copies) {
+        const row = byId.get(keyOf(copy.id))
+        if (row !== undefined && row.updated > updated) continue
+        put({ ...copy, updated, addedId: row?.addedId ?? ++lastAddedId })
+      }
     },
     async discard(ids, { epoch }) {
       checkEpoch(epoch)

@@ -1,4 +1,4 @@
-import type { Time } from '@looseleaf/core'
+import type { Driver, Time } from '@looseleaf/core'
 import type { MoverStore } from '@looseleaf/mover'
 import { changed } from '@looseleaf-tooling/kit/changed-driver'
 import { withoutFlush } from './flawed-process.ts'
@@ -12,6 +12,8 @@ export function moversStore({ context }: MoverStore, flaw: Flaw | undefined): Mo
       return { context: { ...context, time: impatientTime(time) } }
     case 'movers do not flush':
       return { context: { ...context, driver: withoutFlush(driver) } }
+    case 'all copies have one time':
+      return { context: { ...context, driver: withOneTimeOfCopies(driver) } }
     case 'index rows are not copied':
       return {
         context: { ...context, driver: changed(driver, { index: () => ({ upsert: async () => {} }) }) },
@@ -30,6 +32,22 @@ export function moversStore({ context }: MoverStore, flaw: Flaw | undefined): Mo
     default:
       return { context }
   }
+}
+
+/** Returns a driver that gives all copies of an attempt the time of its first one. */
+function withOneTimeOfCopies(driver: Driver): Driver {
+  return changed(driver, {
+    entities({ receive }) {
+      const times = new Map<number, number>()
+      return {
+        receive(rows, options) {
+          const updated = times.get(options.epoch) ?? options.updated
+          times.set(options.epoch, updated)
+          return receive(rows, { ...options, updated })
+        },
+      }
+    },
+  })
 }
 
 /** Returns a time whose long sleeps are short, and advance it by their length. */

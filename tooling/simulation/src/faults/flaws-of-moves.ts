@@ -26,6 +26,10 @@ export const flawsOfMoves = {
     from: 5,
     life: { ...rehomed, faults: { ...noFaults, duplicate: 0.2 } },
   },
+  /** A copy that arrives once more replaces that of a later pass. */
+  'all copies have one time': {
+    life: { ...rehomed, faults: { ...noFaults, duplicate: 0.2 } },
+  },
   /** Copies of other bodies are taken for those of their entities. */
   'checksums are always equal': { life: rehomed },
   /** The copy under the seal ends at the floor, so it has no write since. */

@@ -163,19 +163,23 @@ async function* followAll(
   }
 }
 
-/** Returns the places of a cursor. It may be of a process that already knows a shard that has joined. */
+/**
+ * Returns the places of a cursor. One with more places than this process knows shards is of a process that knew of a joined shard, so the
+ * catalog is read again. If a crash has undone the joining, no process has the shard any more, and its place is left out: a shard that
+ * joins later begins at its beginning. Rejects with the error of a shard that does not answer, because that one may have the joining.
+ */
 async function storedPlaces(
   { driver, catalog }: EngineContext,
   cursor: string,
   signal: AbortSignal,
 ): Promise<FollowedPlace[]> {
-  const { storeId } = catalog.current()
-  try {
-    return placesOf(cursor, storeId, driver.shards.length)
-  } catch {
-    await catalog.reload({ signal })
-    return placesOf(cursor, storeId, driver.shards.length)
-  }
+  const places = placesOf(cursor, catalog.current().storeId)
+  if (places.length <= driver.shards.length) return places
+  const {
+    silent: [error],
+  } = await catalog.reload({ signal })
+  if (places.length > driver.shards.length && error !== undefined) throw error
+  return places.slice(0, driver.shards.length)
 }
 
 /** Yields the changes of one shard without end, in runs of some MiB that are never empty. */

@@ -16,9 +16,9 @@ export function copiesContract(runner: TestFunctions, make: MakeDriverHarness): 
   describe('copies', () => {
     const bench = withBench(runner, make)
 
-    /** Writes copies with the present floor, and returns it. */
+    /** Raises the floor, writes copies with it as their time, and returns it. */
     async function receive(rows: readonly CopiedRow[]): Promise<number> {
-      const { floor } = await bench.shard.entities.floor()
+      const floor = await bench.shard.entities.raiseFloor()
       await bench.shard.entities.receive(rows, { epoch, updated: floor })
       return floor
     }
@@ -33,7 +33,6 @@ export function copiesContract(runner: TestFunctions, make: MakeDriverHarness): 
     test('copies have the version, the body and the time that they were given, and tombstones are copied too', async () => {
       const rows = [newEntity(7), newEntity(3, null), newEntity(Number.MAX_SAFE_INTEGER)]
       await expectStored(rows, await receive(rows))
-      await bench.shard.entities.raiseFloor()
       const later = [newEntity(1)]
       await expectStored(later, await receive(later))
     })
@@ -59,6 +58,27 @@ export function copiesContract(runner: TestFunctions, make: MakeDriverHarness): 
         expect(await addedIdOf(entity.id)).toBe(addedId)
         expect(await addedIdOf(fresh.id)).toBeGreaterThan(addedId)
       }
+    })
+
+    test('a copy that arrives late overwrites none of a later time, whatever its version, and writes the other rows', async () => {
+      const { entities } = bench.shard
+      const rows = [newEntity(9), newEntity(8), newEntity(7, null)]
+      const updated = await receive(rows)
+      const later = rows
+        .slice(0, 2)
+        .map((row, i) => ({ ...row, version: 5, body: i === 0 ? null : row.body }))
+      const laterTime = await receive(later)
+      const fresh = newEntity(3)
+      await entities.receive(
+        [...rows, fresh].map((row) => ({ ...row, body: randomBytes(9) })),
+        {
+          epoch,
+          updated: updated - 1,
+        },
+      )
+      await expectStored(later, laterTime)
+      await expectStored(rows.slice(2), updated)
+      expect(await entities.readVersions([fresh.id])).toEqual([3])
     })
 
     test('a copy with another epoch, or with a time above the floor, is STALE_EPOCH, and no row is written', async () => {

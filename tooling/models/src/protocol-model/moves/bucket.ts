@@ -138,7 +138,7 @@ export interface MoveMemory {
   seals: number
   page: BucketRow | undefined
   body: BucketRow | undefined
-  /** `updated` of all copies. */
+  /** `updated` of the copies of this window. */
   copiedAt: number
   /** Greatest `updated` of the rows that were copied. */
   greatest: number

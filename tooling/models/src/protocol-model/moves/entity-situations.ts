@@ -175,7 +175,7 @@ export const moveSituations: Readonly<Record<string, MoveSituation>> = {
       movers: [mover(g, { empties: true, repeats: true, seals: 1 })],
       events: [lateCommitOf(g), ...lateStatements(g)],
     }),
-    guards: ['writesAreFenced', 'laterCopyStays'],
+    guards: ['writesAreFenced', 'laterCopyStays', 'copyTimesGrow'],
     slowGuards: ['discardsAreBounded'],
   },
   'the server of the source crashes': {

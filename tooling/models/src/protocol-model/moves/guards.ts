@@ -24,7 +24,7 @@ export interface MoveGuards {
   readonly copiesAreFenced: boolean
   /** Deletes of leftovers and of rows that stayed behind compare the epoch of their shard. */
   readonly discardsAreFenced: boolean
-  /** A copy replaces no later version, because a copy of the same attempt may arrive late. */
+  /** A copy replaces none of a later window, because a copy of the same attempt may arrive late. */
   readonly laterCopyStays: boolean
   /** A delete of leftovers spares rows from the time of the copies on, because it may arrive late, too. */
   readonly discardsAreBounded: boolean
@@ -58,9 +58,9 @@ export interface MoveGuards {
   readonly emptiedFirst: boolean
   /** `end` is above the last row, not only above the last window. */
   readonly endIsAboveRows: boolean
-  /** `begin` is a time below a floor that is on disk before the bucket comes. */
+  /** `begin` is a time below a floor that is on disk. */
   readonly beginIsOnDisk: boolean
-  /** An attempt takes the time of its copies after all earlier attempts at the target: its change there compares the epoch before. */
+  /** Each window takes the time of its copies after the attempt has begun at the target, so after those of all earlier copies. */
   readonly copyTimesGrow: boolean
   /** A follower skips copies. */
   readonly copiesAreSkipped: boolean

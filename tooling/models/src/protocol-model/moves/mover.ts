@@ -10,7 +10,7 @@ import type {
   ShardNumber,
 } from './bucket.ts'
 import type { MoveGuards } from './guards.ts'
-import { begin } from './owner.ts'
+import { begin, timeOnDisk } from './owner.ts'
 
 export interface MoverOptions {
   /** Number of the move. Default: 1. */
@@ -73,23 +73,7 @@ function beginAttempt(guards: MoveGuards, options: MoverOptions): MoveProcess {
         return undefined
       },
     },
-    {
-      label: 'takes the time of copies from the target',
-      run({ shards }, local) {
-        const { floor, restarts, epoch } = shards[target]
-        Object.assign(local, { copiedAt: floor, restarts, targetEpoch: epoch })
-      },
-    },
-    {
-      label: 'raises the floor of the target',
-      run({ shards }, local) {
-        const shard = shards[target]
-        if (guards.beginIsOnDisk && shard.restarts !== local.restarts)
-          return { goto: 'takes the time of copies from the target' }
-        raiseFloor(shard)
-        return undefined
-      },
-    },
+    ...(guards.copyTimesGrow ? [] : takeCopyTime(target, guards)),
     {
       label: 'begins the attempt at the target',
       run({ shards }, local) {
@@ -97,12 +81,10 @@ function beginAttempt(guards: MoveGuards, options: MoverOptions): MoveProcess {
         const { is, attempt, end, gone, goneAt } = shard.serves
         if (shard.isDown || is === 'owner' || (is === 'away' && guards.emptiedFirst)) return 'end'
         if (guards.attemptsGrow && is === 'coming' && attempt >= local.attempt) return 'end'
-        if (guards.copyTimesGrow && shard.epoch !== local.targetEpoch)
-          return { goto: 'takes the time of copies from the target' }
+        if (guards.copyTimesGrow) local.copiedAt = shard.floor
         changeServes(shard, {
           is: 'coming',
           attempt: local.attempt,
-          begin: local.copiedAt + 1,
           gone: is === 'away' ? end : gone,
           goneAt: is === 'away' ? shard.floor : goneAt,
         })
@@ -115,6 +97,15 @@ function beginAttempt(guards: MoveGuards, options: MoverOptions): MoveProcess {
     ...(guards.leftoversGoFirst ? [deleteLeftovers(guards, options)] : []),
   ]
 }
+
+const TAKE_COPY_TIME = 'takes the time of copies from the target'
+
+const takeCopyTime = (target: ShardNumber, guards: MoveGuards): MoveProcess =>
+  timeOnDisk(guards, {
+    labels: [TAKE_COPY_TIME, 'raises the floor of the target'],
+    shardOf: () => target,
+    take: (local, time) => void (local.copiedAt = time),
+  })
 
 const passPurgeBound = (source: ShardNumber): MoveStep => ({
   label: 'takes over the bound of purged tombstones',
@@ -135,9 +126,9 @@ const deleteLeftovers = (guards: MoveGuards, { source = 0, repeats = false }: Mo
   },
 })
 
-/** Stores a copy, unless a later version is there. */
+/** Stores a copy, unless there is one of a later window. */
 function receive(shard: MovingShard, row: BucketRow, { laterCopyStays }: MoveGuards): void {
-  if (row.version >= shard.row.version || !laterCopyStays) shard.row = row
+  if (row.updated >= shard.row.updated || !laterCopyStays) shard.row = row
   flush(shard)
 }
 
@@ -155,6 +146,8 @@ function raiseFloor(shard: MovingShard): void {
 function copyWindow(guards: MoveGuards, options: MoverOptions): MoveProcess {
   const { source = 0, windows = 1, repeats = false } = options
   const target = other(source)
+  const next = guards.copyTimesGrow ? TAKE_COPY_TIME : 'raises the floor of the source'
+  const afterWindows = (sealAndCommit(guards, options)[0] as MoveStep).label
   const flushSource: MoveStep = {
     label: 'sees to it that the page is on disk',
     run({ shards }, local) {
@@ -165,11 +158,14 @@ function copyWindow(guards: MoveGuards, options: MoverOptions): MoveProcess {
     },
   }
   return [
+    ...(guards.copyTimesGrow ? takeCopyTime(target, guards) : []),
     {
       label: 'raises the floor of the source',
       run({ shards }, local) {
+        if (local.windows === windows) return { goto: afterWindows }
         raiseFloor(shards[source])
         local.until = shards[source].floor
+        return undefined
       },
     },
     {
@@ -216,11 +212,13 @@ function copyWindow(guards: MoveGuards, options: MoverOptions): MoveProcess {
         if (local.isLast) return { goto: 'commits' }
         local.from = local.until
         local.windows++
-        return local.windows < windows ? { goto: 'raises the floor of the source' } : undefined
+        return { goto: next }
       },
     },
   ]
 }
+
+const BEGIN = 'begins the target'
 
 function sealAndCommit(guards: MoveGuards, options: MoverOptions): MoveProcess {
   const { source = 0, seals = 2, announces = false } = options
@@ -231,16 +229,6 @@ function sealAndCommit(guards: MoveGuards, options: MoverOptions): MoveProcess {
     label: 'waits for reads without a check',
     run: ({ plainReads }) => (plainReads > 0 ? 'blocked' : undefined),
   }
-  const raiseTarget: MoveProcess = [
-    {
-      label: 'raises the floor before it begins the target',
-      run: ({ shards }) => void raiseFloor(shards[target]),
-    },
-    {
-      label: 'reads that floor',
-      run: ({ shards }, local) => void (local.until = shards[target].floor),
-    },
-  ]
   const raise: MoveStep = {
     label: 'raises the floor before the seal',
     run({ shards }, local) {
@@ -269,10 +257,16 @@ function sealAndCommit(guards: MoveGuards, options: MoverOptions): MoveProcess {
         const shard = shards[source]
         if (!isMine(shard, local)) return 'end'
         if (!guards.sourceFirst && isComing(shards[target], local))
-          begin(shards[target], local.greatest + 1, guards, shards[target].floor)
+          begin(shards[target], local.greatest + 1, local.copiedAt + 1)
         const isSealed = shard.epoch === local.sealEpoch || !guards.commitComparesSeal
         if (!isSealed && guards.sealsFirst)
-          return { goto: guards.lastWindowIsOpen ? 'seals the source' : raise.label }
+          return {
+            goto: guards.copyTimesGrow
+              ? TAKE_COPY_TIME
+              : guards.lastWindowIsOpen
+                ? 'seals the source'
+                : raise.label,
+          }
         const end = guards.endIsAboveRows ? local.greatest + 1 : local.until
         beforeCommit(shard)
         changeServes(shard, { is: 'away', attempt: local.attempt, end, sealed: false })
@@ -287,15 +281,20 @@ function sealAndCommit(guards: MoveGuards, options: MoverOptions): MoveProcess {
     {
       label: 'looks at the source again',
       run({ shards }, local) {
-        return shards[source].epoch === local.sealEpoch ? undefined : 'end'
+        if (shards[source].epoch !== local.sealEpoch) return 'end'
+        local.until = local.copiedAt + 1
+        return local.copiedAt === 0 || !guards.beginIsOnDisk ? undefined : { goto: BEGIN }
       },
     },
-    ...(guards.beginIsOnDisk ? [] : raiseTarget),
+    ...timeOnDisk(guards, {
+      labels: ['takes a time from the target', 'raises the floor before it begins the target'],
+      shardOf: () => target,
+      take: (local, time) => void (local.until = time + 1),
+    }),
     {
-      label: 'begins the target',
+      label: BEGIN,
       run({ shards }, local) {
-        if (isComing(shards[target], local))
-          begin(shards[target], shards[source].serves.end, guards, local.until)
+        if (isComing(shards[target], local)) begin(shards[target], shards[source].serves.end, local.until)
       },
     },
   ]

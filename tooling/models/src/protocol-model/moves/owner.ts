@@ -53,7 +53,7 @@ export function readCatalogs(then: string): MoveProcess {
 export const RELOAD: StepResult = { goto: 'reads the catalog of shard A' }
 
 const MAKE_SURE = 'sees to it that the commit is on disk'
-const RAISE = 'raises the floor of the target'
+const TAKE = 'takes a time from the target'
 const BEGIN = 'begins the target'
 
 /** Waits until a catalog row that the process knows has changed. */
@@ -85,7 +85,7 @@ export function atOwner(
       const [source, target] = [local.known[route.source], local.known[route.target]]
       const mayBegin = target.is === 'coming' && target.attempt === source.attempt
       if (!mayBegin || !guards.anybodyBegins) return untilChanged(world, local)
-      return { goto: guards.beginsAfterFlush ? MAKE_SURE : guards.beginIsOnDisk ? BEGIN : RAISE }
+      return { goto: guards.beginsAfterFlush ? MAKE_SURE : TAKE }
     },
   }
 }
@@ -114,18 +114,6 @@ export function helpFinish(guards: MoveGuards): MoveProcess {
       },
     },
   ]
-  const raiseTarget: MoveStep = {
-    label: RAISE,
-    run({ shards }, local) {
-      const route = routed(local)
-      if (route === undefined) return RELOAD
-      const target = shards[route.target]
-      target.floor++
-      flush(target)
-      local.until = target.floor
-      return undefined
-    },
-  }
   return [
     {
       label: 'breaks the seal',
@@ -136,7 +124,11 @@ export function helpFinish(guards: MoveGuards): MoveProcess {
       },
     },
     ...(guards.beginsAfterFlush ? makeSure : []),
-    ...(guards.beginIsOnDisk ? [] : [raiseTarget]),
+    ...timeOnDisk(guards, {
+      labels: [TAKE, 'raises the floor of the target'],
+      shardOf: (local) => routed(local)?.target,
+      take: (local, time) => void (local.until = time + 1),
+    }),
     {
       label: BEGIN,
       run({ shards }, local) {
@@ -144,27 +136,58 @@ export function helpFinish(guards: MoveGuards): MoveProcess {
         if (route === undefined) return RELOAD
         const target = shards[route.target]
         if (target.epoch === local.known[route.target].epoch)
-          begin(target, local.known[route.source].end, guards, local.until)
+          begin(target, local.known[route.source].end, local.until)
         return RELOAD
       },
     },
   ]
 }
 
-/** Changes a shard to which the bucket is coming into its owner. */
-export function begin(
-  target: MoveWorld['shards'][number],
-  end: number,
+interface TimeTaken {
+  readonly labels: readonly [string, string]
+  /** Undefined if the process has nothing to begin any more. */
+  readonly shardOf: (local: MoveMemory) => ShardNumber | undefined
+  readonly take: (local: MoveMemory, time: number) => void
+}
+
+/**
+ * Takes the floor of a shard as a time, and raises the floor above it. The raise has both on disk, unless a crash came before it: the floor
+ * that was read may be of a raise that the crash has undone.
+ */
+export function timeOnDisk(
   { beginIsOnDisk }: MoveGuards,
-  raised: number,
-): void {
+  { labels: [takes, raises], shardOf, take }: TimeTaken,
+): MoveProcess {
+  return [
+    {
+      label: takes,
+      run({ shards }, local) {
+        const number = shardOf(local)
+        if (number === undefined) return RELOAD
+        const { floor, restarts } = shards[number]
+        local.restarts = restarts
+        take(local, floor)
+        return undefined
+      },
+    },
+    {
+      label: raises,
+      run({ shards }, local) {
+        const number = shardOf(local)
+        if (number === undefined) return RELOAD
+        const shard = shards[number]
+        if (beginIsOnDisk && shard.restarts !== local.restarts) return { goto: takes }
+        shard.floor++
+        flush(shard)
+        return undefined
+      },
+    },
+  ]
+}
+
+/** Changes a shard to which the bucket is coming into its owner. Copies are before `begin`, and its writes are not. */
+export function begin(target: MoveWorld['shards'][number], end: number, from: number): void {
   const { attempt } = target.serves
-  changeServes(target, {
-    is: 'owner',
-    arrival: attempt,
-    attempt: 0,
-    sourceEnd: end,
-    ...(beginIsOnDisk ? {} : { begin: raised }),
-  })
+  changeServes(target, { is: 'owner', arrival: attempt, attempt: 0, sourceEnd: end, begin: from })
   flush(target)
 }
