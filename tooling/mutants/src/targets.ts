@@ -17,20 +17,22 @@ interface MutatedCode {
 const MUTATED_CODE: readonly MutatedCode[] = [
   {
     code: [
-      'packages/index-engine/src/catalog/{catalog,catalog-holder,change-catalog,layout,missing-tables,placement,read-catalogs,requirements}.ts',
+      'packages/index-engine/src/catalog/{catalog,catalog-holder,change-catalog,exact-indexes,layout,missing-tables,owners,placement,read-catalogs,requirements,row-places,shard-epochs}.ts',
       'packages/index-engine/src/conditions/matching-key.ts',
       'packages/index-engine/src/definitions/{key-functions,predicate,property-value}.ts',
-      'packages/index-engine/src/keys/{derive-rows,diff-rows,open-index}.ts',
+      'packages/index-engine/src/keys/{derive-rows,diff-rows,near-key,near-property,open-index,shard-of-row}.ts',
       'packages/index-engine/src/pages/{judge-rows,merge-rows,plan-query,run-query}.ts',
     ],
     tests: ['packages/{index-engine,store}/src/**/*.test.ts'],
   },
   {
     code: [
-      'packages/protocol/src/*.ts',
+      'packages/protocol/src/{.,consumers}/*.ts',
       'packages/store/src/catalog/{catalog-watch,deferring,exchange-indexes,manage-indexes,policies,replace-lost-indexes}.ts',
       'packages/store/src/opening/{arrange-shards,check-router,initialise,late-shard,open-store,stored-bodies}.ts',
+      'packages/store/src/reading/changes/*.ts',
       'packages/store/src/writing/{entity-writer,index-row-writer,row-removals}.ts',
+      'packages/store/src/writing/batch/*.ts',
     ],
     // Some leftovers of writers show only when a cleaner runs, and floors, places and leases when a consumer does.
     tests: [
@@ -60,7 +62,7 @@ const MUTATED_CODE: readonly MutatedCode[] = [
     tests: ['packages/cleaner/{src,test}/**/!(*.int).test.ts'],
   },
   {
-    code: ['packages/changes/src/{consumer,records,report}/*.ts'],
+    code: ['packages/changes/src/{consumer,records,report,watch}/*.ts'],
     tests: ['packages/changes/src/**/*.test.ts'],
   },
   {
@@ -70,8 +72,8 @@ const MUTATED_CODE: readonly MutatedCode[] = [
   {
     code: [
       'packages/driver-kysely/src/database/epoch-fence.ts',
-      'packages/driver-kysely/src/entities/{changes-range,entity-calls,entity-copies,entity-statements,entity-table}.ts',
-      'packages/driver-kysely/src/claims/*.ts',
+      'packages/driver-kysely/src/entities/{changes-range,entity-batch,entity-calls,entity-copies,entity-statements,entity-table}.ts',
+      'packages/driver-kysely/src/{claims,local-rows}/*.ts',
       'packages/driver-{mysql/src/kysely,sqlite/src}/flavor.ts',
       'packages/driver-mysql/src/kysely/batched-swap.ts',
     ],
