@@ -52,8 +52,8 @@ async function publish(facts: Omit<EntryFacts, 'published'>): Promise<string> {
 }
 
 async function deliver(id: string): Promise<void> {
-  const { data, store } = site.site
-  await handleChange(data, { id, entity: await store.get(id) }, hybrid(), () => new Date())
+  const { data } = site.site
+  await handleChange(data, { id, item: await data.entries.get(id) }, hybrid(), () => new Date())
 }
 
 const titlesOf = (html: string): string[] =>

@@ -20,7 +20,7 @@ export async function openLiveSite(
 ): Promise<LiveSite> {
   const site = await openTestSite({ sample: false, live })
   prepare(site)
-  const { store, data } = site.site
+  const { data } = site.site
   const names = ['mira', 'noor', 'oskar'] as const
   const people = await data.people.insertMany(
     names.map((name, i) => ({
@@ -41,7 +41,7 @@ export async function openLiveSite(
     url: await site.app.listen({ port: 0, host: '127.0.0.1' }),
     async post(name, title) {
       const id = await postEntry(data, { person_id: ids[name], title, link: undefined })
-      await handleChange(data, { id, entity: await store.get(id) }, hybrid(), () => new Date())
+      await handleChange(data, { id, item: await data.entries.get(id) }, hybrid(), () => new Date())
       return id
     },
   }

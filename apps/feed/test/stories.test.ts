@@ -41,13 +41,13 @@ afterEach(() => site.close())
 
 /** Publishes an entry of a person and delivers it. Returns its id. */
 async function publish(name: string, title: string, link?: string): Promise<string> {
-  const { data, store } = site.site
+  const { data } = site.site
   const person_id = ids[NAMES.indexOf(name)] as string
   const arrived = new Date((time += 1_000))
   const { id } = await data.entries.insert(
     freshEntry({ title, person_id, link, published: arrived }, arrived),
   )
-  await handleChange(data, { id, entity: await store.get(id) }, hybrid(), () => new Date())
+  await handleChange(data, { id, item: await data.entries.get(id) }, hybrid(), () => new Date())
   return id
 }
 
@@ -91,10 +91,10 @@ test('a story appears once on all pages of a home, in each order', async () => {
   await publish('Ines', 'Newest', LINK)
   expect((await allTitles()).filter((title) => /Oldest|Newest/.test(title))).toEqual(['Newest'])
   await mira.post(`/entries/${oldest}/comments`, { text: 'Still good' })
-  const { data, store } = site.site
+  const { data } = site.site
   await handleChange(
     data,
-    { id: oldest, entity: await store.get(oldest) },
+    { id: oldest, item: await data.entries.get(oldest) },
     hybrid(),
     () => new Date(time + 900_000),
   )

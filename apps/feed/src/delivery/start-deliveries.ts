@@ -1,7 +1,8 @@
-import { consume, type ChangedEntity, type ConsumerStatus } from 'looseleaf'
+import { consume, type ChangedItem, type ConsumerStatus } from 'looseleaf'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Site } from '../domain/site/site.ts'
 import { deliveryId } from '../kinds/delivery.ts'
+import { Entry } from '../kinds/entry.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import { bump, bumpDue } from './bump.ts'
 import { deliver } from './deliver.ts'
@@ -39,8 +40,9 @@ export function startDeliveries(
   options: DeliveriesOptions,
 ): Deliveries {
   const { strategy = hybrid(), now = () => new Date(), leaseMs = 5_000, onError } = options
-  const handler = (change: ChangedEntity): Promise<void> => handleChange(data, change, strategy, now)
+  const handler = (change: EntryChange): Promise<void> => handleChange(data, change, strategy, now)
   const consumer = consume(store, DELIVER, handler, {
+    kinds: [Entry],
     from: 'beginning',
     leaseMs,
     onError: (error) => onError(error),
@@ -64,16 +66,17 @@ export function startDeliveries(
   }
 }
 
-/** Handles a change of an entity. Only entries, and deletions of any entity, make work. */
+/** A change of an entry, or the deletion of any entity. */
+export type EntryChange = Pick<ChangedItem<typeof Entry>, 'id' | 'item'>
+
+/** Delivers, bumps or removes an entry. */
 export async function handleChange(
   data: SiteData,
-  { id, entity }: Pick<ChangedEntity, 'id' | 'entity'>,
+  { id, item: entry }: EntryChange,
   strategy: Strategy,
   now: () => Date,
 ): Promise<void> {
-  if (entity === undefined) return forget(data, id)
-  const entry = data.entries.itemOf(entity)
-  if (entry === undefined) return
+  if (entry === undefined) return forget(data, id)
   if (entry.removed !== undefined) return removeItems(data, id)
   const delivery = await data.deliveries.get(deliveryId(id))
   if (delivery !== undefined) return bump(data, delivery, entry.bumped, now())

@@ -140,8 +140,8 @@ test.each(STRATEGIES.flatMap((strategy) => [1, 2, 3].map((seed) => ({ strategy, 
     }
 
     const change = async (id: string): Promise<void> => {
-      const entity = await store.get(id)
-      const handle = (): Promise<void> => handleChange(data, { id, entity }, strategy, now)
+      const item = await data.entries.get(id)
+      const handle = (): Promise<void> => handleChange(data, { id, item }, strategy, now)
       if (random() < 0.3) await withKill(Math.floor(40 * random()), handle)
       else await handle()
     }
@@ -261,7 +261,7 @@ test('an unfollow that removes entries keeps those that another channel brought'
     )
   for (const source_id of [blog, other]) {
     const { id } = await data.entries.insert(freshEntry({ title: source_id, published: now, source_id }, now))
-    await handleChange(data, { id, entity: await store.get(id) }, push, () => now)
+    await handleChange(data, { id, item: await data.entries.get(id) }, push, () => now)
   }
   const brought = async (): Promise<unknown[]> =>
     (await readHome(data, person)).rows.map(({ channel_id, via }) => [channel_id, via.toSorted()])
@@ -293,8 +293,8 @@ test('a channel that has lost most of its followers is delivered again, and no e
     const facts = { title: 'Entry', published: now(), source_id: channel_id }
     const { id } = await data.entries.insert(freshEntry(facts, now()))
     published.unshift(id)
-    const entity = await store.get(id)
-    const handle = (): Promise<void> => handleChange(data, { id, entity }, strategy, now)
+    const item = await data.entries.get(id)
+    const handle = (): Promise<void> => handleChange(data, { id, item }, strategy, now)
     if (killAfter === undefined) await handle()
     else await withKill(killAfter, handle)
   }
