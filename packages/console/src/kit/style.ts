@@ -30,8 +30,8 @@ th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0;
 code { display: block; width: min(60ch, 75vw); white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; color: var(--soft) }
 summary { cursor: pointer } .yes { color: var(--good) } .no { color: var(--bad); font-weight: 600 }
 .long { white-space: normal; overflow-wrap: break-word; display: inline-block; min-width: 9ch; max-width: 40ch } .id, .when { white-space: normal; display: inline-block; min-width: 20ch } .when { min-width: 16ch }
-@media (min-width: 640px) { .whole { white-space: pre } } @media (min-width: 1000px) { th, td { padding-right: 1.25rem } }
-td code, th code { width: auto; max-width: 70ch; min-width: min(30ch, 60vw); color: inherit } th code { max-width: 50ch }
+@media (min-width: 640px) { .whole { white-space: pre } } @media (min-width: 1000px) { th, td { padding-right: 1.25rem } } @media (max-width: 800px) { th, td { padding-right: .5rem; font-size: .8rem } }
+td code, th code { width: auto; max-width: 70ch; min-width: min(30ch, 44vw); color: inherit } th code { max-width: 50ch }
 ${Array.from({ length: 8 }, (_, i) => `.n${i + 1} tr > :nth-child(${i + 2})`).join(', ')} { text-align: right }
 .unseen { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%) }
 dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .2rem 1.25rem; margin: .5rem 0 } dt { color: var(--soft) } dd { margin: 0 }
@@ -48,7 +48,7 @@ button:hover { border-color: var(--index) }
 .plot path { fill: none; stroke: var(--own-colour); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round } .plot .dots { stroke-width: 5; opacity: .7 } .plot .alone { stroke-width: 7 }
 .latest { direction: rtl } .latest svg { direction: ltr; min-width: 900px } .plot .mark text { paint-order: stroke; stroke: var(--card); stroke-width: 4px }
 footer { padding: .75rem 1rem 0 }
-.rule, .plot .rule { stroke: var(--line); stroke-width: 1 } .plot .mark line { stroke: var(--write); stroke-dasharray: 4 3 }
+.join { fill: none; stroke: var(--ink); stroke-width: 1.2; opacity: .55 } .key.joined i { height: 2px; background: var(--ink) } .rule, .plot .rule { stroke: var(--line); stroke-width: 1 } .plot .mark line { stroke: var(--write); stroke-dasharray: 4 3 }
 .scroll .small { max-width: 560px; min-width: 0 }
 /* Wide drawings are scaled down on narrow screens, so their text is larger. */
 @media (max-width: 800px) { .scroll svg:not(.small, .plot) text, .scroll svg:not(.small, .plot) text.soft { font-size: 17px } }

@@ -4,6 +4,7 @@ import type { TracedStatement } from '@looseleaf/store/internal'
 import { drawing, linearAxis, tenth } from '../kit/drawing.ts'
 import { markup, type Html } from '../kit/html.ts'
 import { milliseconds } from '../kit/text.ts'
+import { joinsOf } from './joins.ts'
 
 const WIDTH = 1000
 const LEFT = 8
@@ -29,6 +30,7 @@ export function timeLine(trace: Trace): Html {
   const end = Math.max(tookMs(trace), 0.1)
   const axis = linearAxis([end], LEFT, WIDTH - LEFT)
   const drawn: Html[] = []
+  const places = new Map<TracedStatement, Bar>()
   let y = 0
   for (const [shard, sent] of shardsInOrder(statements)) {
     drawn.push(markup`<text x="${LEFT}" y="${y + 13}">${shard}</text>`)
@@ -40,7 +42,13 @@ export function timeLine(trace: Trace): Html {
       const found = lines.findIndex((until) => until <= from)
       const line = found === -1 ? lines.length : found
       lines[line] = from + statement.durationMs
-      drawn.push(bar(statement, axis.place(from), axis.place(from + statement.durationMs), y + line * ROW))
+      const place = {
+        from: axis.place(from),
+        to: axis.place(from + statement.durationMs),
+        y: y + line * ROW,
+      }
+      places.set(statement, place)
+      drawn.push(bar(statement, place))
     }
     y += lines.length * ROW + GAP
   }
@@ -52,7 +60,25 @@ export function timeLine(trace: Trace): Html {
       markup`<path class="rule" d="M${axis.place(tick)} 0V${y}"/><text x="${axis.place(tick)}" y="${y + 10}" class="soft"${i > 0 ? markup` text-anchor="middle"` : undefined}>${tick === 0 ? '0' : milliseconds(tick)}</text>`,
   )
   const endLabel = markup`<text x="${WIDTH - LEFT}" y="${y + 10}" class="soft" text-anchor="end">${milliseconds(end)}</text>`
-  return drawing({ width: WIDTH, height: y + 16, label }, labels, drawn, endLabel)
+  const lines = joinsOf(trace).flatMap(
+    ({ rows, entities }) => joinLine(places.get(rows), places.get(entities)) ?? [],
+  )
+  return drawing({ width: WIDTH, height: y + 16, label }, labels, lines, drawn, endLabel)
+}
+
+/** Draws a line from the end of one bar to the beginning of another. */
+function joinLine(rows: Bar | undefined, entities: Bar | undefined): Html | undefined {
+  if (rows === undefined || entities === undefined) return undefined
+  const [from, to] = [rows.y + ROW / 2 - 2, entities.y + ROW / 2 - 2]
+  const half = tenth((from + to) / 2)
+  return markup`<path class="join" d="M${rows.to} ${from}C${rows.to} ${half} ${entities.from} ${half} ${entities.from} ${to}"/>`
+}
+
+/** Place of a statement in the drawing. */
+interface Bar {
+  readonly from: number
+  readonly to: number
+  readonly y: number
 }
 
 /** Groups statements by shard, ordered by name, so that the order is the same on each page. */
@@ -61,7 +87,7 @@ function shardsInOrder(statements: readonly TracedStatement[]): [string, TracedS
   return [...byShard].toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
 }
 
-function bar(statement: TracedStatement, from: number, to: number, y: number): Html {
+function bar(statement: TracedStatement, { from, to, y }: Bar): Html {
   const { operation, table = '', durationMs, others } = statement
   const shared = others > 0 ? ', shared with other work' : ''
   return markup`<g class="${kindOf(statement)}${others > 0 ? ' shared' : ''}"><title>${operation} ${table}: ${milliseconds(durationMs)}${shared}</title><rect x="${from}" y="${y}" width="${tenth(Math.max(3, to - from))}" height="${ROW - 4}" rx="2"/></g>`

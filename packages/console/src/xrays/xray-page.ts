@@ -34,6 +34,7 @@ const KINDS = {
   failed: 'failed',
   'own write': 'with an edge: write',
   'shared own': 'pale: shared with other work',
+  'own joined': 'a line: index rows led to entities on another shard',
 } as const
 
 /** Renders the X-ray of a trace: its statements, its calls, and a time line. */
