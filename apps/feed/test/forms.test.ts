@@ -206,7 +206,7 @@ test('a like counts once, and unliking removes it', async () => {
   expect(textOf((await tomas.get(path)).body)).toContain('You like this')
 })
 
-test('only its publisher removes an entry, and the comments of others stay on its page', async () => {
+test('idea 5: only its publisher removes an entry, and the comments of others stay on its page', async () => {
   const mira = await signedIn('mira')
   const path = await post(mira, 'Not for long')
   const tomas = await signedIn('tomas')

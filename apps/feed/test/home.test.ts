@@ -156,7 +156,7 @@ test('the order of a home page is remembered, and a comment moves its entry up i
   expect(textOf(body)).toMatch(/Tomás Quill commented/)
 })
 
-test('a home page has pages of 20, a filter by media, and a sentence at its end', async () => {
+test('idea 3: a home page has pages of 20, a filter by media, and a sentence at its end', async () => {
   await follow(ids.mira, ids.noor)
   for (let i = 0; i < 45; i++) {
     const link = i % 10 === 0 ? `https://example.org/${i}` : undefined

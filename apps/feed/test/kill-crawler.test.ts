@@ -12,7 +12,7 @@ import { answer, openFeedServer, rss } from './feed-server.ts'
 
 const LEASE_MS = 2_000
 
-test('a crawler takes over the source of one that was killed in the middle of a fetch, when the lease ends', async () => {
+test('idea 1: a crawler takes over the source of one that was killed in the middle of a fetch, when the lease ends', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'looseleaf-crawl-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const server = await openFeedServer()
@@ -51,5 +51,5 @@ test('a crawler takes over the source of one that was killed in the middle of a 
   const fetched = (await site.data.sources.get(id))?.fetched?.getTime() ?? 0
   expect(fetched).toBeGreaterThanOrEqual(leased?.leased_until?.getTime() ?? Infinity)
   expect(server.requests).toHaveLength(2)
-  expect(await site.data.entries.bySource.all({ source_id: id })).toMatchObject([{ title: 'a' }])
+  expect(await site.data.entries.byPublisher.all({ channel_id: id })).toMatchObject([{ title: 'a' }])
 })

@@ -1,5 +1,5 @@
 import type { LightMyRequestResponse } from 'fastify'
-import { LooseleafError } from 'looseleaf'
+import { LooseleafError, type EntityId } from 'looseleaf'
 import { afterEach, beforeAll, afterAll, describe, expect, test } from 'vitest'
 import { followId } from '../src/kinds/follow.ts'
 import { SKIP } from '../src/domain/site/partial-reads.ts'
@@ -169,7 +169,7 @@ describe.each(SHARDS)('with %s stopped', (shard) => {
   test('a form of a person whose account is missing says that nothing was saved, and saves nothing', async () => {
     const visitor = await visitorOn(shard)
     const { id } = people[shard]![0]!
-    const ofPerson = (): Promise<number> => site.site.data.entries.byPerson.count({ person_id: id })
+    const ofPerson = (): Promise<number> => site.site.data.entries.byPublisher.count({ channel_id: id })
     const before = await ofPerson()
     stop(shard)
     const reply = await visitor.post('/post', { title: 'Written during an outage', link: '' })
@@ -273,6 +273,40 @@ describe.each(SHARDS)('with %s stopped', (shard) => {
     expect(cards(reply).length).toBeGreaterThan(5)
     expect(textOf(reply.body)).not.toContain('former member')
     expect(textOf(reply.body)).toContain('A missing name')
+  })
+
+  test('a search has the matching entries of the other shard, in order, below the bar', async () => {
+    const whole: string[] = []
+    for (let next = '/search?q=the'; next !== '';) {
+      const reply = await site.app.inject(next)
+      expect(hasBar(reply)).toBe(false)
+      whole.push(...cards(reply))
+      next = (/rel="next" href="([^"]+)"/.exec(reply.body)?.[1] ?? '').replaceAll('&amp;', '&')
+    }
+    stop(shard)
+    const { unread } = await site.site.store.getMany(whole as EntityId[], SKIP)
+    const missing = new Set<string>(unread)
+    const left = whole.filter((id) => !missing.has(id))
+    expect([unread.length, left.length].every((count) => count > 5)).toBe(true)
+    const reply = await site.app.inject('/search?q=the')
+    expect([reply.statusCode, reply.headers['cache-control'], hasBar(reply)]).toEqual([200, 'no-store', true])
+    expect(cards(reply)).toEqual(left.slice(0, 20))
+    const nothing = await site.app.inject('/search?q=qqqqq')
+    expect([nothing.statusCode, hasBar(nothing)]).toEqual([200, true])
+    expect(textOf(nothing.body)).not.toContain('Nothing found')
+  })
+
+  test('a search from a person of the stopped shard says that the person cannot be read', async () => {
+    stop(shard)
+    const found: number[] = []
+    for (const of of SHARDS)
+      for (const { name } of people[of]!.slice(0, 6)) {
+        const reply = await site.app.inject(`/search?q=from:${name}`)
+        // The name of a person on the other shard may still be on this one.
+        expect([name, (of === shard ? [503] : [200, 503]).includes(reply.statusCode)]).toEqual([name, true])
+        found.push(reply.statusCode)
+      }
+    expect(found).toContain(200)
   })
 
   test('a page that a browser has kept whole is not confirmed while it is partial', async () => {

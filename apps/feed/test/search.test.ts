@@ -86,7 +86,7 @@ test('a search for a source that several titles match offers a search in each', 
   expect((await search('source:"airship weekly" zeppelin')).body.match(/<article/g)).toHaveLength(1)
 })
 
-test('a tag on a card leads to the page of the tag, whatever its case, and is no tab stop', async () => {
+test('idea 8: a tag on a card leads to the page of the tag, whatever its case, and is no tab stop', async () => {
   const { body } = await search('zeppelin')
   expect(body).toContain('<a class="tag" href="/tags/Airships" tabindex="-1"><bdi>Airships</bdi></a>')
   expect(body).toContain('<a class="tag" href="/tags/Z%C3%BCge" tabindex="-1"><bdi>Züge</bdi></a>')

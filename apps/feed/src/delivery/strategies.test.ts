@@ -244,7 +244,7 @@ test.each(STRATEGIES.flatMap((strategy) => [1, 2, 3].map((seed) => ({ strategy, 
   },
 )
 
-test('an unfollow that removes entries keeps those that another channel brought', async () => {
+test('idea 4: an unfollow that removes entries keeps those that another channel brought', async () => {
   const { data, store } = site
   const [person, mira, blog, other] = Array.from({ length: 4 }, () => store.newId()) as [
     string,

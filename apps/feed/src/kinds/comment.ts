@@ -1,17 +1,16 @@
-import { defineKind, typed, type Item } from 'looseleaf'
-
-interface CommentProperties {
-  readonly entry_id: string
-  readonly person_id: string
-  readonly text: string
-  readonly commented: Date
-}
+import { defineKind, type ItemOf } from 'looseleaf'
+import { z } from 'zod'
 
 export const Comment = defineKind('comment', {
-  schema: typed<CommentProperties>(),
+  schema: z.object({
+    entry_id: z.uuid(),
+    person_id: z.uuid(),
+    text: z.string(),
+    commented: z.date(),
+  }),
   /** Comments and likes are in the bucket of their entry, with the rows of `byEntry`. */
   near: 'entry_id',
   indexes: { byEntry: { by: [{ entry_id: 'uuid' }, { commented: 'time' }] } },
 })
 
-export type Comment = Item<CommentProperties>
+export type Comment = ItemOf<typeof Comment>

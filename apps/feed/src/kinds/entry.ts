@@ -17,7 +17,10 @@ const schema = z.object({
   source_id: z.string().optional(),
   /** The import that created it. */
   import_id: z.string().optional(),
-  /** Channel that people follow to get it: its source, or else the person who wrote it. */
+  /**
+   * Channel that people follow to get it: its source, or else the person who wrote it. A removed entry has its own id here, which nobody
+   * follows, so that no list of a channel has it.
+   */
   channel_id: z.string(),
   /** Time by its feed, and for a message that of its form. See `UNDATED_BEFORE`. */
   published: z.date(),
@@ -54,14 +57,16 @@ export const Entry = defineKind('entry', {
      */
     byTime: { by: [{ published: 'time' }], shardOn: 'id' },
     /**
-     * These four serve searches, alone or together: after their first property they have the same one. An entry has up to 60 terms. Their
+     * These three serve searches, alone or together: after their first property they have the same one. An entry has up to 60 terms. Their
      * rows are on its own shard (`shardOn: 'id'`), so that a write of an entry reaches one shard for them; a search asks all shards.
      */
     byTerm: { by: [{ terms: { type: 'string[]', nulls: 'skip' } }, { published: 'time' }], shardOn: 'id' },
     byTag: { by: [{ tag_keys: { type: 'string[]', nulls: 'skip' } }, { published: 'time' }] },
-    /** Serves a person's page, too. All rows of a person are on one shard. */
-    byPerson: { by: [{ person_id: { type: 'uuid', nulls: 'skip' } }, { published: 'time' }] },
-    bySource: { by: [{ source_id: { type: 'uuid', nulls: 'skip' } }, { published: 'time' }] },
+    /**
+     * Serves the pages of sources and people, too. All rows of a channel are on one shard. A person's page merges the person's messages
+     * and the entries of the sources that the person publishes through.
+     */
+    byPublisher: { by: [{ channel_id: 'uuid' }, { published: 'time' }] },
     /** Has all that a home page needs of a channel that is read at each visit, so that the page reads only the entries that it shows. */
     byChannel: {
       by: [{ channel_id: 'uuid' }, { arrived: 'time' }],

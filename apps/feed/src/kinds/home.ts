@@ -1,16 +1,17 @@
-import { defineKind, deriveId, typed, type Item } from 'looseleaf'
-
-interface HomeProperties {
-  readonly person_id: string
-  readonly order: 'newest' | 'activity'
-  /** Items that were delivered at this time or before are read. */
-  readonly seen_before: Date
-}
+import { defineKind, deriveId, type ItemOf } from 'looseleaf'
+import { z } from 'zod'
 
 /** Settings and markers of a person's home page. */
-export const Home = defineKind('home', { schema: typed<HomeProperties>() })
+export const Home = defineKind('home', {
+  schema: z.object({
+    person_id: z.uuid(),
+    order: z.enum(['newest', 'activity']),
+    /** Items that were delivered at this time or before are read. */
+    seen_before: z.date(),
+  }),
+})
 
-export type Home = Item<HomeProperties>
+export type Home = ItemOf<typeof Home>
 
 /** Returns the id of a person's home. It is in the person's bucket. */
 export function homeId(personId: string): string {

@@ -1,30 +1,30 @@
-import { defineKind, deriveId, typed, type Item } from 'looseleaf'
-import type { MediaKind } from './entry.ts'
-
-interface InboxItemProperties {
-  readonly person_id: string
-  readonly entry_id: string
-  /** Channel of the entry: a source or a person. */
-  readonly channel_id: string
-  /** Channels that the person follows and that brought the entry. */
-  readonly via: readonly string[]
-  /** Time at which the site got the entry. Order of the newest first. */
-  readonly arrived: Date
-  /** Time at which the inbox got it: never later than a moment after the entry came, unless deliveries lag. */
-  readonly delivered: Date
-  /** Time of the last comment, or of arrival. Order of the latest activity. */
-  readonly bumped: Date
-  /** Kind of media, for the filter. */
-  readonly media: MediaKind
-  /** True once the person has opened or marked it. */
-  readonly read: boolean
-  /** True for an entry that the person has hidden. */
-  readonly hidden: boolean
-}
+import { defineKind, deriveId, type ItemOf } from 'looseleaf'
+import { z } from 'zod'
+import { MEDIA_KINDS } from './entry.ts'
 
 /** An entry in a person's inbox. */
 export const InboxItem = defineKind('inbox', {
-  schema: typed<InboxItemProperties>(),
+  // Deliveries write far more items than anything else. To check that each id has the form of one (`z.uuid()`) would take a tenth of their time.
+  schema: z.object({
+    person_id: z.string(),
+    entry_id: z.string(),
+    /** Channel of the entry: a source or a person. */
+    channel_id: z.string(),
+    /** Channels that the person follows and that brought the entry. */
+    via: z.array(z.string()).readonly(),
+    /** Time at which the site got the entry. Order of the newest first. */
+    arrived: z.date(),
+    /** Time at which the inbox got it: never later than a moment after the entry came, unless deliveries lag. */
+    delivered: z.date(),
+    /** Time of the last comment, or of arrival. Order of the latest activity. */
+    bumped: z.date(),
+    /** Kind of media, for the filter. */
+    media: z.enum(MEDIA_KINDS),
+    /** True once the person has opened or marked it. */
+    read: z.boolean(),
+    /** True for an entry that the person has hidden. */
+    hidden: z.boolean(),
+  }),
   near: 'person_id',
   indexes: {
     /**
@@ -40,7 +40,7 @@ export const InboxItem = defineKind('inbox', {
   },
 })
 
-export type InboxItem = Item<InboxItemProperties>
+export type InboxItem = ItemOf<typeof InboxItem>
 
 /** Largest number of entries of a home page, all pages together. */
 export const HOME_LIMIT = 400

@@ -1,13 +1,12 @@
-import { defineKind, typed, type Item } from 'looseleaf'
-
-interface LikeProperties {
-  readonly entry_id: string
-  readonly person_id: string
-  readonly liked: Date
-}
+import { defineKind, type ItemOf } from 'looseleaf'
+import { z } from 'zod'
 
 export const Like = defineKind('like', {
-  schema: typed<LikeProperties>(),
+  schema: z.object({
+    entry_id: z.uuid(),
+    person_id: z.uuid(),
+    liked: z.date(),
+  }),
   near: 'entry_id',
   indexes: {
     /** Covers `person_id`, which is all that a list shows of a like. */
@@ -16,4 +15,4 @@ export const Like = defineKind('like', {
   },
 })
 
-export type Like = Item<LikeProperties>
+export type Like = ItemOf<typeof Like>

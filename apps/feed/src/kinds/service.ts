@@ -1,6 +1,9 @@
 import { defineKind, deriveId, type ItemOf } from 'looseleaf'
 import { z } from 'zod'
 
+/** Largest number of sources that a person publishes through. */
+export const MAX_SERVICES = 50
+
 /** A source that a person publishes through: those who follow the person get its entries. */
 export const Service = defineKind('service', {
   schema: z.object({

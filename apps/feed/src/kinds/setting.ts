@@ -1,8 +1,6 @@
-import { defineKind, typed } from 'looseleaf'
+import { defineKind } from 'looseleaf'
+import { z } from 'zod'
 
-interface SettingProperties {
-  readonly name: string
-  readonly value: string
-}
-
-export const Setting = defineKind('setting', { schema: typed<SettingProperties>() })
+export const Setting = defineKind('setting', {
+  schema: z.object({ name: z.string(), value: z.string() }),
+})

@@ -58,7 +58,6 @@ export const Source = defineKind('source', {
   schema: sourceProperties,
   indexes: {
     byTime: { by: [{ added: 'time' }], shardOn: 'id' },
-    byPerson: { by: [{ person_id: { type: 'uuid', nulls: 'skip' } }, { added: 'time' }] },
     /** Finds the source of a feed by any of its names. There is a row per name. */
     byName: { by: [{ known_as: 'string[]' }] },
     byTitleTerm: { by: [{ title_terms: { type: 'string[]', nulls: 'skip' } }, { added: 'time' }] },

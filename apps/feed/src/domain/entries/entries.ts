@@ -22,24 +22,26 @@ export async function newestEntries({ entries }: SiteData, cursor?: string): Pro
   return { ...page, items: page.items.filter(({ removed }) => removed === undefined) }
 }
 
+/** Returns the messages of a person and the entries of some sources, which the person publishes through, in one list, newest first. */
 export function entriesOfPerson(
   { entries }: SiteData,
   personId: string,
+  services: readonly string[],
   cursor?: string,
 ): Promise<List<Entry>> {
-  return entries.byPerson.page(
-    { person_id: personId },
-    { order: 'desc', limit: ENTRIES_PER_PAGE, cursor, ...SKIP },
-  )
+  // A page of the index would have all entries of one channel before those of the next.
+  const channels = entries.byPublisher.condition({ channel_id: { in: [personId, ...services] } })
+  return entries.intersect([channels], { order: 'desc', limit: ENTRIES_PER_PAGE, cursor, ...SKIP })
 }
 
+/** Returns the entries of a source, newest first. */
 export function entriesOfSource(
   { entries }: SiteData,
   sourceId: string,
   cursor?: string,
 ): Promise<List<Entry>> {
-  return entries.bySource.page(
-    { source_id: sourceId },
+  return entries.byPublisher.page(
+    { channel_id: sourceId },
     { order: 'desc', limit: ENTRIES_PER_PAGE, cursor, ...SKIP },
   )
 }
@@ -77,7 +79,7 @@ export interface NewEntry {
   readonly link: string | undefined
 }
 
-/** Posts a message in the bucket of its person, with the rows of `byPerson`, and returns its id. */
+/** Posts a message in the bucket of its person, with the rows of `byPublisher`, and returns its id. */
 export function postEntry(
   { entries }: SiteData,
   entry: NewEntry,
@@ -150,7 +152,8 @@ export async function removeContent(
     terms: unset,
     tag_keys: unset,
     edited: unset,
-    // Without these, lists of people, sources and imports do not have it; `quiet` keeps it out of home pages.
+    // With these, lists of channels, sources and imports do not have it, and it is never delivered.
+    channel_id: id,
     person_id: unset,
     source_id: unset,
     import_id: unset,

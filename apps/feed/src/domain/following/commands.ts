@@ -1,13 +1,10 @@
 import { isLooseleafError } from 'looseleaf'
 import { followId } from '../../kinds/follow.ts'
-import { serviceId } from '../../kinds/service.ts'
+import { MAX_SERVICES, serviceId } from '../../kinds/service.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { backfill, removeFromInbox } from '../home/commands.ts'
 import { keepPulled } from '../home/pulled-follows.ts'
 import { channelById, type Channel } from './queries.ts'
-
-/** Largest number of sources that a person publishes through. */
-export const MAX_SERVICES = 50
 
 /**
  * Follows a channel, and fills the inbox with its newest entries. Returns the channel; undefined if there is none, or if it is the person.

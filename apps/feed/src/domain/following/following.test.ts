@@ -1,9 +1,10 @@
 import { memoryShards } from 'looseleaf'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { MAX_SERVICES } from '../../kinds/service.ts'
 import { freshEntry } from '../entries/fresh-entry.ts'
 import { addSources } from '../sources/add-sources.ts'
 import { openSite, type Site } from '../site/site.ts'
-import { addService, follow, MAX_SERVICES, removeService, unfollow } from './commands.ts'
+import { addService, follow, removeService, unfollow } from './commands.ts'
 import { channelsFollowedBy, followingOf, isService, servicesOf } from './queries.ts'
 
 let site: Site

@@ -7,8 +7,11 @@ import { byId } from '../site/lists.ts'
 import { isThere, SKIP } from '../site/partial-reads.ts'
 
 const CHANNELS_PER_PAGE = 50
-/** More than `MAX_SERVICES`, because people who add several at the same time may exceed it. */
-const SERVICES_SHOWN = 100
+/**
+ * More than `MAX_SERVICES`, because people who add several at the same time may exceed it. An intersection takes lists of 100 values: these,
+ * and the person.
+ */
+const SERVICES_SHOWN = 99
 
 /** A person or a source that can be followed. */
 export type Channel =
@@ -70,6 +73,18 @@ export async function channelsFollowedBy(
     return source === undefined ? [] : [{ type: 'source', source }]
   })
   return { items, cursor: page.cursor, previous: page.previous }
+}
+
+/**
+ * Returns the ids of the sources that a person publishes through, latest first, by index rows alone. A service that was removed some seconds
+ * ago may still be among them.
+ */
+export async function serviceIdsOf({ services }: SiteData, personId: string): Promise<readonly string[]> {
+  const { items } = await services.byPerson.list(
+    { person_id: personId },
+    { order: 'desc', limit: SERVICES_SHOWN, verify: false, ...SKIP },
+  )
+  return items.map(({ source_id }) => source_id)
 }
 
 /** Returns the sources that a person publishes through, latest first. A source whose shard does not answer is left out. */

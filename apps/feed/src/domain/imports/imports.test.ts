@@ -54,7 +54,7 @@ test('undoing an import deletes all of its entities, which can be imported again
   expect(await imports()).toEqual([['F', 3, 1]])
   const kinds: unknown[] = []
   for await (const entity of site.store.scan()) kinds.push(entity['_kind'])
-  expect(kinds.toSorted()).toEqual(['entry', 'entry', 'entry', 'import', 'source'])
+  expect(kinds.toSorted()).toEqual(['entry', 'entry', 'entry', 'import', 'service', 'source'])
 })
 
 test('undoing an import keeps entries with comments or likes of others, and the import itself', async () => {

@@ -1,5 +1,6 @@
 import type { SiteData } from '../../kinds/site-data.ts'
 import type { ParsedFeed, ParsedOpml } from '../../feeds/parse/parsed-feed.ts'
+import { addService } from '../following/commands.ts'
 import { addSources } from '../sources/add-sources.ts'
 import { saveFileSource } from '../sources/save-file-source.ts'
 import { storeItems, type StoredItems } from '../sources/store-items.ts'
@@ -20,6 +21,8 @@ export async function storeFeed(
   const record = createImportRecord(data, { title, format, person_id: personId }, now)
   const file = { title, about, link, feed_link: feedLink, person_id: personId }
   const saved = await saveFileSource(data, file, { import_id: record.id, beforeNew: record.begin })
+  // Before its entries come, so that they are delivered to those who follow the person.
+  if (personId !== undefined && saved.created) await addService(data, personId, saved.id, now)
   const stored = await storeItems(data, feed, {
     sourceId: saved.id,
     personId,

@@ -1,10 +1,10 @@
 import { isId, type Condition } from 'looseleaf'
 import type { Entry } from '../../kinds/entry.ts'
-import type { Person } from '../../kinds/person.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import type { Source } from '../../kinds/source.ts'
 import { folded, termsOf } from '../../text/terms.ts'
 import { personByName } from '../accounts/people.ts'
+import { serviceIdsOf } from '../following/queries.ts'
 import type { List } from '../site/lists.ts'
 import { readThing, SKIP, Unreadable } from '../site/partial-reads.ts'
 import { searchedTexts, tagKey } from './found-by.ts'
@@ -38,14 +38,14 @@ export type Found =
  * read together. Phrases and media are checked on each entry, so the page reads on until it has enough, up to a bound.
  */
 export async function searchEntries(data: SiteData, search: Search, after?: string): Promise<Found> {
-  const [person, sources] = await Promise.all([
-    search.from === undefined ? undefined : personByName(data, search.from.replace(/^@/, '')),
+  const [channels, sources] = await Promise.all([
+    search.from === undefined ? undefined : channelsFrom(data, search.from),
     search.source === undefined ? undefined : sourcesTitled(data, search.source),
   ])
-  if (search.from !== undefined && person === undefined) return { type: 'unknown', operator: 'from' }
+  if (channels?.length === 0) return { type: 'unknown', operator: 'from' }
   if (sources?.length === 0) return { type: 'unknown', operator: 'source' }
   if (sources !== undefined && sources.length > 1) return { type: 'sources', sources }
-  const read = readerOf(data, search, person, sources?.[0])
+  const read = readerOf(data, search, channels, sources?.[0])
   const isMatch = filterOf(search)
   const items: Entry[] = []
   const first = await read(after)
@@ -73,6 +73,12 @@ export function entriesTagged({ entries }: SiteData, tag: string, cursor?: strin
   return entries.byTag.page({ tag_keys: tagKey(tag) }, { order: 'desc', limit: PER_READ, cursor, ...SKIP })
 }
 
+/** Returns the channels whose entries are from a person: the person, and the sources that the person publishes through; none without a person. */
+async function channelsFrom(data: SiteData, name: string): Promise<readonly string[]> {
+  const person = await personByName(data, name.replace(/^@/, ''))
+  return person === undefined ? [] : [person.id, ...(await serviceIdsOf(data, person.id))]
+}
+
 /**
  * Returns the sources with these words in their titles, newest first: the only one with exactly this title if there is one. A title that
  * is the id of a source stands for this source.
@@ -97,7 +103,7 @@ type Read = (cursor: string | undefined) => Promise<List<Entry>>
 function readerOf(
   { entries }: SiteData,
   { terms, tags, since, before }: Search,
-  person: Person | undefined,
+  channels: readonly string[] | undefined,
   source: Source | undefined,
 ): Read {
   const hasRange = since !== undefined || before !== undefined
@@ -106,8 +112,10 @@ function readerOf(
     ...terms.map((term) => entries.byTerm.condition({ terms: term, ...range }, { scatter: true })),
     ...tags.map((tag) => entries.byTag.condition({ tag_keys: tag, ...range })),
   ]
-  if (person !== undefined) conditions.push(entries.byPerson.condition({ person_id: person.id, ...range }))
-  if (source !== undefined) conditions.push(entries.bySource.condition({ source_id: source.id, ...range }))
+  if (channels !== undefined)
+    conditions.push(entries.byPublisher.condition({ channel_id: { in: channels }, ...range }))
+  if (source !== undefined)
+    conditions.push(entries.byPublisher.condition({ channel_id: source.id, ...range }))
   const [term] = terms
   // Rows of one term are on the shards of their entries, so a page of them needs fewer statements than an intersection.
   if (term !== undefined && conditions.length === 1) {

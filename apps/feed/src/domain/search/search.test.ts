@@ -5,6 +5,7 @@ import { MEDIA_KINDS, type Entry } from '../../kinds/entry.ts'
 import { folded, termsOf } from '../../text/terms.ts'
 import { editEntry, postEntry, removeEntry } from '../entries/entries.ts'
 import { freshEntry } from '../entries/fresh-entry.ts'
+import { addService } from '../following/commands.ts'
 import { openSite, type Site } from '../site/site.ts'
 import { titledAs } from './found-by.ts'
 import { parseSearch, type Search } from './parse-search.ts'
@@ -21,6 +22,11 @@ const WORDS = ['Fog', 'oven', 'Bréad', 'cold dough', 'cold', 'dough', 'harbour'
 const TAGS = ['Bread', '#ovens', 'fog at sea']
 const NAMES = ['mira', 'tom']
 const TITLES = ['The Early Loaf', 'The Late Loaf', 'Harbour Notes']
+/** Titles of the sources that each person publishes through. */
+const SERVICES: Readonly<Record<string, readonly string[]>> = {
+  mira: ['The Early Loaf', 'Harbour Notes'],
+  tom: ['The Early Loaf'],
+}
 const day = (i: number): Date => new Date(Date.UTC(2026, 0, 1 + (i % 40), i % 24))
 const personIds = new Map<string, string>()
 const sourceIds = new Map<string, string>()
@@ -39,6 +45,8 @@ async function fillSite(): Promise<void> {
     const source = { ...titledAs(title), about: '', known_as: [title], added: day(0) }
     sourceIds.set(title, (await data.sources.insert(source)).id)
   }
+  for (const [name, titles] of Object.entries(SERVICES))
+    for (const title of titles) await addService(data, personIds.get(name) ?? '', sourceIds.get(title) ?? '')
   const facts = Array.from({ length: 240 }, (_, i) => {
     const source_id = dice.below(2) === 0 ? sourceIds.get(dice.pick(TITLES)) : undefined
     const person_id =
@@ -88,6 +96,12 @@ function randomSearches(count: number): string[] {
 /** Returns all entries, newest first. */
 const allEntries = (): Promise<Entry[]> => site.data.entries.byTime.all({}, { scatter: true, order: 'desc' })
 
+/** Tells whether an entry is a message of a person, or an entry of a source that the person publishes through. */
+function isFrom({ person_id, source_id }: Entry, name: string): boolean {
+  if (source_id === undefined) return person_id === personIds.get(name)
+  return (SERVICES[name] ?? []).some((title) => sourceIds.get(title) === source_id)
+}
+
 /** Returns the ids of the entries that match by their texts as they are. */
 function scanFor(search: Search, entries: readonly Entry[]): string[] {
   const found: Entry[] = []
@@ -100,7 +114,7 @@ function scanFor(search: Search, entries: readonly Entry[]): string[] {
       search.terms.every((term) => words.has(term)) &&
       search.phrases.every((phrase) => texts.some((text) => folded(text).includes(phrase))) &&
       search.tags.every((tag) => tags.includes(tag)) &&
-      (search.from === undefined || entry.person_id === personIds.get(search.from)) &&
+      (search.from === undefined || isFrom(entry, search.from)) &&
       (search.source === undefined || entry.source_id === sourceIds.get(search.source)) &&
       (search.media === undefined || entry.media_kind === search.media) &&
       (search.since === undefined || entry.published >= search.since) &&

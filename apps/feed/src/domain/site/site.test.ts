@@ -8,8 +8,8 @@ import { offeredIndexes } from '../../kinds/site-data.ts'
 import {
   alsoShared,
   deleteEntry,
-  entriesOfSource,
   entriesOfPerson,
+  entriesOfSource,
   newestEntries,
   postEntry,
 } from '../entries/entries.ts'
@@ -61,7 +61,7 @@ test('the home page asks all shards, and a person’s entries one shard', async 
     expect(shardsOfIndexes(trace)).toHaveLength(3)
   })
   await site.store.trace(async (trace) => {
-    expect((await entriesOfPerson(site.data, person_id)).items).toHaveLength(5)
+    expect((await entriesOfPerson(site.data, person_id, [])).items).toHaveLength(5)
     expect(shardsOfIndexes(trace)).toHaveLength(1)
   })
 })

@@ -27,7 +27,7 @@ export interface SiteOptions {
   readonly cleaner?: boolean
 }
 
-/** Opens the store, creates missing tables, upgrades old data, and fills new indexes. */
+/** Opens the store, creates missing tables, and fills new indexes. */
 export async function openSite(options: SiteOptions): Promise<Site> {
   const store = await DataStore.open({
     shards: options.shards,

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { generateAtomFeed } from 'feedsmith'
 import { cardsOf, type Card } from '../../domain/entries/cards.ts'
 import { entriesOfPerson, newestEntries } from '../../domain/entries/entries.ts'
+import { serviceIdsOf } from '../../domain/following/queries.ts'
 import { missingShards, Unreadable } from '../../domain/site/partial-reads.ts'
 import { withXmlCharacters } from '../../text/xml-characters.ts'
 import { personOf } from '../people/person-of.ts'
@@ -18,7 +19,7 @@ export async function feedRoutes(app: FastifyInstance): Promise<void> {
   app.get('/people/:name/feed.atom', async (request, reply) => {
     const { data } = request.site
     const { id, name, full_name } = await personOf(request)
-    const { items } = await entriesOfPerson(data, id)
+    const { items } = await entriesOfPerson(data, id, await serviceIdsOf(data, id))
     const cards = await cardsOf(data, items, undefined)
     return sendFeed(request, reply, { title: full_name, page: `/people/${name}`, cards })
   })

@@ -18,7 +18,7 @@ export interface PersonPageProps {
   readonly ctx: PageContext
   readonly person: Person
   readonly following: Following
-  /** Some of the person's sources, with their number. */
+  /** Some of the sources that the person publishes through, with their number. */
   readonly sources: Excerpt<Source>
   readonly view: 'entries' | 'likes'
   readonly cards: readonly Card[]

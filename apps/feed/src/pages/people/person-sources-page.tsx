@@ -4,7 +4,6 @@ import type { Source } from '../../kinds/source.ts'
 import { Avatar } from '../../ui/avatar.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Layout } from '../../ui/layout.tsx'
-import { OlderLink, type Paging } from '../../ui/older-link.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 import { PersonViews } from './person-views.tsx'
 import { SourceTiles } from '../../ui/source-tiles.tsx'
@@ -13,12 +12,10 @@ export interface PersonSourcesPageProps {
   readonly ctx: PageContext
   readonly person: Person
   readonly sources: readonly Source[]
-  readonly paging: Paging
 }
 
-/** All sources of a person. */
-export function PersonSourcesPage({ ctx, person, sources, paging }: PersonSourcesPageProps): JSX.Element {
-  const home = `/people/${person.name}`
+/** All sources that a person publishes through. */
+export function PersonSourcesPage({ ctx, person, sources }: PersonSourcesPageProps): JSX.Element {
   return (
     <Layout ctx={ctx} title={`Sources of ${person.full_name}`} section="people">
       <header class="profile">
@@ -30,18 +27,11 @@ export function PersonSourcesPage({ ctx, person, sources, paging }: PersonSource
       <PersonViews person={person} view="sources" />
       {sources.length === 0 ? (
         <EmptyState ctx={ctx} title="No sources yet">
-          <p>The feeds that {person.full_name} imports will appear here.</p>
+          <p>The sources that {person.full_name} publishes through will appear here.</p>
         </EmptyState>
       ) : (
         <SourceTiles sources={sources} />
       )}
-      <OlderLink
-        path={`${home}/sources`}
-        paging={paging}
-        label="More sources"
-        before="Previous sources"
-        end="End of the list."
-      />
     </Layout>
   )
 }

@@ -3,9 +3,9 @@ import { listPeople } from '../../domain/accounts/people.ts'
 import { cardsOf } from '../../domain/entries/cards.ts'
 import { entriesOfPerson } from '../../domain/entries/entries.ts'
 import { likesOf } from '../../domain/entries/responses.ts'
-import { followingOf } from '../../domain/following/queries.ts'
+import { followingOf, serviceIdsOf, servicesOf } from '../../domain/following/queries.ts'
 import { byId, type List } from '../../domain/site/lists.ts'
-import { activeFirst, lastSourcesOfPerson, sourcesOfPerson } from '../../domain/sources/sources.ts'
+import { sourcesOnProfile } from '../../domain/sources/sources.ts'
 import { cursorOf } from '../../http/request-values.ts'
 import type { Entry } from '../../kinds/entry.ts'
 import type { Person } from '../../kinds/person.ts'
@@ -27,13 +27,9 @@ export async function peopleRoutes(app: FastifyInstance): Promise<void> {
   app.get('/people/:name/likes', (request, reply) => sendPerson(request, reply, 'likes'))
 
   app.get('/people/:name/sources', async (request, reply) => {
-    const after = cursorOf(request)
     const person = await personOf(request)
-    const list = await sourcesOfPerson(request.site.data, person.id, after)
-    const paging = pagingOf(request, list)
-    return reply.page((ctx) => (
-      <PersonSourcesPage ctx={ctx} person={person} sources={list.items} paging={paging} />
-    ))
+    const sources = await servicesOf(request.site.data, person.id)
+    return reply.page((ctx) => <PersonSourcesPage ctx={ctx} person={person} sources={sources} />)
   })
 }
 
@@ -45,19 +41,15 @@ async function sendPerson(
   const { data } = request.site
   const after = cursorOf(request)
   const person = await personOf(request)
-  const isNewest = view === 'entries' && after === undefined
-  const [list, newest, last, following] = await Promise.all([
-    view === 'entries' ? entriesOfPerson(data, person.id, after) : likedEntries(data, person, after),
-    isNewest ? undefined : entriesOfPerson(data, person.id),
-    lastSourcesOfPerson(data, person.id),
+  const services = await serviceIdsOf(data, person.id)
+  const [list, sources, following] = await Promise.all([
+    view === 'entries'
+      ? entriesOfPerson(data, person.id, services, after)
+      : likedEntries(data, person, after),
+    sourcesOnProfile(data, services),
     followingOf(data, person.id, request.viewer?.id),
   ])
-  const [cards, newestSources] = await Promise.all([
-    cardsOf(data, list.items, request.viewer?.id),
-    byId(data.sources, newest?.items.map((entry) => entry.source_id) ?? []),
-  ])
-  const active = isNewest ? cards.map(({ source }) => source) : [...newestSources.values()]
-  const sources = activeFirst(person.id, last, active)
+  const cards = await cardsOf(data, list.items, request.viewer?.id)
   const paging = pagingOf(request, list)
   return reply.page((ctx) => (
     <PersonPage

@@ -116,7 +116,10 @@ const EXAMPLES: readonly { readonly text: string; readonly finds: string }[] = [
   { text: 'cold dough', finds: 'entries with both words, in any order' },
   { text: '"cold dough"', finds: 'entries with this phrase' },
   { text: 'tag:bread', finds: 'entries with this tag' },
-  { text: 'from:mira', finds: 'messages and imported entries of a person, by the name in the address' },
+  {
+    text: 'from:mira',
+    finds: 'messages of a person and entries of their services, by the name in the address',
+  },
   { text: 'source:"The Early Loaf"', finds: 'entries of a source, by words of its title' },
   { text: 'has:image', finds: 'entries with a picture; also link, audio, video, and text for messages' },
   { text: 'since:2026-02-01 before:2026-03-01', finds: 'entries of these days, in UTC' },

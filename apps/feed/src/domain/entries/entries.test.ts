@@ -1,0 +1,60 @@
+import { memoryShards } from 'looseleaf'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openSite, type Site } from '../site/site.ts'
+import { entriesOfPerson, postEntry, removeContent } from './entries.ts'
+import { freshEntry } from './fresh-entry.ts'
+
+let site: Site
+beforeEach(async () => {
+  site = await openSite({ shards: memoryShards(3), cleaner: false })
+})
+afterEach(() => site.close())
+
+test('the pages of a person have the messages and the entries of services once each, by time, while the person posts', async () => {
+  const { data, store } = site
+  const [person = '', stranger = '', ...services] = Array.from({ length: 5 }, () => store.newId())
+  // Two thirds of the entries have one of two times, so that a page begins among more entries of the same time than it has.
+  const timeOf = (i: number): Date => new Date(1_700_000_000_000 + (i % 3 === 0 ? i * 500 : (i % 2) * 40_000))
+  const origins = [
+    { person_id: person },
+    ...services.map((source_id) => ({ source_id })),
+    // The person has imported a file of a service.
+    { person_id: person, source_id: services[0] as string },
+    { person_id: stranger },
+    // The person has imported a file of a source and does not publish through it any more.
+    { person_id: person, source_id: store.newId() },
+  ]
+  const facts = Array.from({ length: 210 }, (_, i) => {
+    const published = timeOf(i)
+    return freshEntry({ title: `${i}`, published, ...origins[i % origins.length] }, new Date())
+  })
+  const entries = await data.entries.insertMany(facts)
+  const channels = new Set<string | undefined>([person, ...services])
+  const expected = entries
+    .filter(({ channel_id }) => channels.has(channel_id))
+    .toSorted((a, b) => b.published.getTime() - a.published.getTime() || (a.id < b.id ? 1 : -1))
+    .map(({ id }) => id)
+  const pages: string[][] = []
+  let cursor: string | undefined
+  do {
+    const page = await entriesOfPerson(data, person, services, cursor)
+    pages.push(page.items.map(({ id }) => id))
+    ;({ cursor } = page)
+    await postEntry(data, { person_id: person, title: 'Newer', link: undefined })
+  } while (cursor !== undefined)
+  expect(pages.flat()).toEqual(expected)
+  expect(pages.map(({ length }) => length)).toEqual([20, 20, 20, 20, 20, 20, 20, 10])
+})
+
+test('an entry that is removed leaves the page of its person', async () => {
+  const { data, store } = site
+  const [person, source_id] = [store.newId(), store.newId()]
+  const published = new Date()
+  const entries = await data.entries.insertMany(
+    ['stays', 'goes'].map((title) => freshEntry({ title, published, source_id }, published)),
+  )
+  const id = entries.find(({ title }) => title === 'goes')?.id ?? ''
+  await removeContent(data, id, { by: source_id, at: published })
+  const { items } = await entriesOfPerson(data, person, [source_id])
+  expect(items.map(({ title }) => title)).toEqual(['stays'])
+})
