@@ -112,6 +112,7 @@ export type {
   EntityInsert,
   EntityPageRow,
   EntityReplace,
+  EntitySwap,
   FencedRemoveOptions,
   EntityRow,
   EntityTable,

@@ -3,7 +3,8 @@
  */
 export { clientFailure, type ClientFailure } from './database/client-failure.ts'
 export {
-  NO_BODY,
+  sumOf,
+  sumOfBody,
   type BatchedSwap,
   type Fault,
   type LosingTables,

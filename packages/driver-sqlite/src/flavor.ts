@@ -1,13 +1,17 @@
 import { idKey } from '@looseleaf/core/internal'
 import type { Flavor } from '@looseleaf/driver-kysely'
 import type { BatchedSwap, LosingTables, SwapTable } from '@looseleaf/driver-kysely/internal'
-import { NO_BODY, parameterRows } from '@looseleaf/driver-kysely/internal'
+import { parameterRows, sumOf, sumOfBody } from '@looseleaf/driver-kysely/internal'
 import { sql, type RawBuilder } from 'kysely'
 import { sqliteFault } from './errors.ts'
 import { CHECKSUM_FUNCTION, REQUIRED_FUNCTION } from './functions.ts'
 
 /** SQLite's clock counts milliseconds. Times of the ports are microseconds. */
 const nowMicros = sql<number>`(CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) * 1000)`
+
+function checksumOf(body: RawBuilder<unknown>): RawBuilder<number> {
+  return sql<number>`${sql.raw(CHECKSUM_FUNCTION)}(${body})`
+}
 
 export const sqliteFlavor: Flavor = {
   types: {
@@ -44,7 +48,7 @@ export const sqliteFlavor: Flavor = {
   microsOf: (updated) => sql<number>`${updated}`,
   updatedOf: (micros) => micros,
   numberOf: (column) => column,
-  checksumOf: (body) => sql`${sql.raw(CHECKSUM_FUNCTION)}(${body})`,
+  checksumOf,
   greatest: 'MAX',
   // A write locks the whole file, so no other write is in flight.
   shareLock: sql``,
@@ -76,15 +80,23 @@ export const sqliteFlavor: Flavor = {
 /** Creates a compare-and-swap of one statement, which returns the ids of the winners. */
 function batchedSwap({ session, table, fence, updated }: SwapTable): BatchedSwap {
   const entities = sql.table(table)
+  const sum = sumOf({ checksumOf }, sql`${entities}.body`)
   const statement = (count: number): RawBuilder<unknown> => sql`
-    WITH n (id, base, version, body) AS (VALUES ${parameterRows(count, 4)})
+    WITH n (id, base, base_sum, version, body) AS (VALUES ${parameterRows(count, 5)})
     UPDATE ${entities} SET version = n.version, body = n.body, updated = ${updated}
-    FROM n WHERE ${entities}.id = n.id AND ${entities}.version = n.base AND ${fence}
+    FROM n WHERE ${entities}.id = n.id AND ${entities}.version = n.base
+    AND (n.base_sum IS NULL OR ${sum} = n.base_sum) AND ${fence}
     RETURNING id`
   return {
     statements(rows, fenceParameters) {
       const query = session.shape(`replace ${rows.length}`, () => statement(rows.length))
-      const parameters = rows.flatMap<unknown>(({ id, base, version, body }) => [id, base, version, body])
+      const parameters = rows.flatMap<unknown>(({ id, base, baseBody, version, body }) => [
+        id,
+        base,
+        baseBody === undefined ? null : sumOfBody(baseBody),
+        version,
+        body,
+      ])
       return [{ query, parameters: [...parameters, ...fenceParameters] }]
     },
     won(rows, [result]) {
@@ -99,7 +111,7 @@ function removeOfWinners({ table, key, entityTable }: LosingTables, count: numbe
   const named = [...key, 'version', 'body_sum'].map((name) => sql.ref(name))
   const rowKey = sql.join(key.map((name) => sql.ref(name)))
   const wonKey = sql.join(key.map((name) => sql.ref(`n.${name}`)))
-  const sum = sql`COALESCE(${sql.raw(CHECKSUM_FUNCTION)}(e.body), ${sql.lit(NO_BODY)})`
+  const sum = sumOf({ checksumOf }, sql.ref('e.body'))
   return sql`
     WITH n (${sql.join(named)}) AS (VALUES ${parameterRows(count, named.length)})
     DELETE FROM ${sql.table(table)} WHERE (${rowKey}) IN (

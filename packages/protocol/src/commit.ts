@@ -1,11 +1,11 @@
 import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
-import type { BatchOutcome, EntityReplace } from '@looseleaf/core/internal'
+import type { BatchOutcome, EntitySwap } from '@looseleaf/core/internal'
 
 /**
  * A write of an entity, with the epoch of the catalog from which its index rows were derived, and by which its `local` rows are on its own
  * shard alone. `base` is 0 for an insert.
  */
-export type Commit = EntityReplace & { readonly epoch: number }
+export type Commit = EntitySwap & { readonly epoch: number }
 
 /** Sends the write of one entity. Calls may share statements. */
 export interface EntityWrites {

@@ -183,15 +183,14 @@ export class DataStore extends StoreQueries {
     const { signal, ifVersion } = options
     const decide = toUpdate(bytes, edit as Edit, ifVersion)
     const addsUp = ifVersion === undefined
-    return this.#putResult(bytes, await this.#call('update', bytes, decide, { signal, addsUp }))
+    return this.#putResult(bytes, await this.#call('update', bytes, decide, { signal, addsUp, ifVersion }))
   }
 
   /** Deletes an entity, and returns false if there was none. Leaves a tombstone, so that a late statement cannot bring it back. */
   async delete(id: EntityId, options: WriteOptions = noOptions): Promise<boolean> {
     checkOptions('delete', options, optionsOf.change)
     const bytes = parseId(id)
-    const decide = toDelete(bytes, options.ifVersion)
-    return (await this.#call('delete', bytes, decide, { signal: options.signal })).written
+    return (await this.#call('delete', bytes, toDelete(bytes, options.ifVersion), options)).written
   }
 
   /**
@@ -363,7 +362,8 @@ export class DataStore extends StoreQueries {
   }
 
   async #put({ id, isFresh, properties }: TakenBag, { signal, ifVersion }: PutOptions): Promise<PutResult> {
-    return this.#putResult(id, await this.#write(id, toPut(id, properties, ifVersion), { signal, isFresh }))
+    const decide = toPut(id, properties, ifVersion)
+    return this.#putResult(id, await this.#write(id, decide, { signal, isFresh, ifVersion }))
   }
 
   /** Puts an item of a bulk call, and again if it failed because of a removed shard. */

@@ -3,17 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   DataStore,
   envelopeCodec,
-  isLooseleafError,
-  metaOf,
   mysqlShards,
   sqliteShards,
   type DataStoreOptions,
   type DriverFactory,
 } from 'looseleaf'
-import { byDue, byTag, byTime, byUser, indexesOf, listByUser, type LayoutName } from '../workload/indexes.ts'
+import { byTag, byTime, byUser, indexesOf, listByUser, type LayoutName } from '../workload/indexes.ts'
 import { createEntry } from '../workload/entry.ts'
 import { userId } from '../workload/ids.ts'
 import { scenarioNames, type ScenarioName } from '../workload/scenarios.ts'
+import { queueByStore } from './queue-by-store.ts'
 import type { ServerKind, Side, SideDefinition } from './side.ts'
 import type { PartName } from '../parts/part-names.ts'
 import type { SideName } from './side-names.ts'
@@ -141,34 +140,12 @@ export function sideOf(store: DataStore, layout: LayoutName): Side {
     },
     // Not exact, because the hand-written side counts index rows without looking at entities.
     count: (user) => store.count(byUser, { user_id: user }, { exact: false }),
-    takeAndFinish: (stripe, limit) => takeAndFinish(store, stripe, limit),
+    ...queueByStore(store),
     settled: () => store.settled(),
     async caughtUp() {
       while (store.stats().removals.inFlight > 0) await sleep(1)
     },
     close: () => store.close(),
-  }
-}
-
-/** Milliseconds of a lease. No job of the benchmark is in work for longer. */
-const LEASE_MS = 60_000
-
-async function takeAndFinish(store: DataStore, stripe: string, limit: number): Promise<number> {
-  const { items } = await store.query(byDue, { stripe, due: { lte: new Date() } }, { limit })
-  const finished = await Promise.all(items.map((job) => takeJob(store, job.id, metaOf(job)!.version)))
-  return finished.filter(Boolean).length
-}
-
-/** Returns false if another caller has taken the job. */
-async function takeJob(store: DataStore, id: string, ifVersion: number): Promise<boolean> {
-  try {
-    const due = new Date(Date.now() + LEASE_MS)
-    const { version } = await store.update(id, (job) => ({ ...job, due }), { ifVersion })
-    await store.update(id, (job) => ({ ...job, due: new Date() }), { ifVersion: version })
-    return true
-  } catch (error) {
-    if (isLooseleafError(error, 'VERSION_MISMATCH')) return false
-    throw error
   }
 }
 

@@ -22,6 +22,18 @@ export function createQueue(store: DataStore, name: string, options: QueueOption
   const jobs = Job.in(store)
   const inMs = (ms: number): Date => new Date(now() + ms)
   const stripeOf = (number: number): string => `${name}/${number % stripes}`
+  /** The last take of each stripe in this process. */
+  const lastTakes = new Map<string, Promise<unknown>>()
+
+  /** Runs takes of a stripe one after the other: at the same time they would want the same jobs, and one of them would get none. */
+  function inTurn<T>(stripe: string, work: () => Promise<T>): Promise<T> {
+    const taking = (lastTakes.get(stripe) ?? Promise.resolve()).then(work)
+    lastTakes.set(
+      stripe,
+      taking.catch(() => undefined),
+    )
+    return taking
+  }
 
   /** Resolves with undefined if the job was written since it was taken: its lease has ended, and another worker has it. */
   async function unlessLost<T>(write: Promise<T>): Promise<T | undefined> {
@@ -32,6 +44,30 @@ export function createQueue(store: DataStore, name: string, options: QueueOption
         return undefined
       throw error
     }
+  }
+
+  /** Takes due jobs of a stripe. */
+  async function take(stripe: string, limit: number): Promise<JobItem[]> {
+    const { items } = await jobs.byDue.page({ stripe, due: { lte: inMs(0) } }, { limit })
+    const fates = await jobs.updateMany(
+      items,
+      ({ attempts }) =>
+        attempts < maxAttempts
+          ? { attempts: attempts + 1, due: inMs(leaseMs) }
+          : {
+              due: null,
+              died: inMs(0),
+              failure: 'Its last worker neither finished it nor reported a failure.',
+            },
+      { fates: true },
+    )
+    const taken: JobItem[] = []
+    for (const fate of fates) {
+      if (fate.ok) {
+        if (fate.value.due !== null) taken.push(fate.value)
+      } else await unlessLost(Promise.reject(fate.error))
+    }
+    return taken
   }
 
   return {
@@ -54,29 +90,8 @@ export function createQueue(store: DataStore, name: string, options: QueueOption
      * Takes up to `limit` jobs that are due in a stripe. Only one worker gets a job: the others see that its version has changed. A job that was
      * taken too often becomes a dead letter instead, because its workers may have died of it.
      */
-    async take(stripe: number, limit: number): Promise<JobItem[]> {
-      const due = { lte: inMs(0) }
-      const { items } = await jobs.byDue.page({ stripe: stripeOf(stripe), due }, { limit })
-      const fates = await jobs.updateMany(
-        items,
-        ({ attempts }) =>
-          attempts < maxAttempts
-            ? { attempts: attempts + 1, due: inMs(leaseMs) }
-            : {
-                due: null,
-                died: inMs(0),
-                failure: 'Its last worker neither finished it nor reported a failure.',
-              },
-        { fates: true },
-      )
-      const taken: JobItem[] = []
-      for (const fate of fates) {
-        if (fate.ok) {
-          if (fate.value.due !== null) taken.push(fate.value)
-        } else await unlessLost(Promise.reject(fate.error))
-      }
-      return taken
-    },
+    take: (number: number, limit: number): Promise<JobItem[]> =>
+      inTurn(stripeOf(number), () => take(stripeOf(number), limit)),
 
     /** Deletes a job that is done. Returns false if its lease was lost, so that it may be done once more. */
     finish: async (job: JobItem): Promise<boolean> => (await unlessLost(jobs.delete(job))) ?? false,

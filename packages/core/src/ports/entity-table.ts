@@ -64,6 +64,11 @@ export interface EntityReplace extends EntityInsert {
   readonly base: number
 }
 
+export interface EntitySwap extends EntityReplace {
+  /** Body that the row has to have as well, null for a tombstone. Undefined: the version alone is compared. */
+  readonly baseBody?: Uint8Array | null | undefined
+}
+
 /** An entity of a batch that is not written, and has to be as it was read. */
 export interface EntityHold {
   readonly id: Uint8Array
@@ -204,8 +209,8 @@ export interface EntityTable {
    * Rejects with `STALE_EPOCH` and inserts none if a version is below the bound of purged tombstones. Ids must not repeat.
    */
   insert(rows: readonly EntityInsert[], options: EpochWriteOptions): Promise<void>
-  /** Replaces each row by compare-and-swap: true if the row still had its base version. Ids must not repeat. */
-  replace(rows: readonly EntityReplace[], options: EpochWriteOptions): Promise<readonly boolean[]>
+  /** Replaces each row by compare-and-swap: true if the row still had its base version, and its base body if one is given. Ids must not repeat. */
+  replace(rows: readonly EntitySwap[], options: EpochWriteOptions): Promise<readonly boolean[]>
   /**
    * Writes all rows in one transaction, or none. Writes none if a row does not have its base any more, or if `from` does not hold a claim; the
    * outcome then has the place of each such row, or of the row that should get the claim. Local claims are taken once `claims` are handed

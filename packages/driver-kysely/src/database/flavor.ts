@@ -1,6 +1,7 @@
+import { crc32 } from 'node:zlib'
 import type { ErrorCode } from '@looseleaf/core'
-import type { ColumnType, EntityReplace } from '@looseleaf/core/internal'
-import type { QueryResult, RawBuilder } from 'kysely'
+import type { ColumnType, EntitySwap } from '@looseleaf/core/internal'
+import { sql, type QueryResult, type RawBuilder } from 'kysely'
 import type { BoundStatement, Row, Session } from './session.ts'
 
 /** Describes one kind of database as data. All other code of this package is the same for every database. */
@@ -134,14 +135,27 @@ export interface LosingTables {
 /** Stands for the checksum of a tombstone. */
 export const NO_BODY = -1
 
+/** Returns the checksum of a body as `sumOf` computes it. */
+export function sumOfBody(body: Uint8Array | null): number {
+  return body === null ? NO_BODY : crc32(body)
+}
+
+/** The checksum of a stored body, `NO_BODY` for a tombstone. */
+export function sumOf(
+  { checksumOf }: Pick<Flavor, 'checksumOf'>,
+  body: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  return sql`COALESCE(${checksumOf(body)}, ${sql.lit(NO_BODY)})`
+}
+
 export interface BatchedSwap {
   /** Returns the statements of a compare-and-swap of at least two rows, which are sorted by id. Several belong into one transaction. */
   statements(
-    rows: readonly EntityReplace[],
+    rows: readonly EntitySwap[],
     fenceParameters: readonly unknown[],
   ): readonly Pick<BoundStatement, 'query' | 'parameters'>[]
   /** Returns for each of these rows whether it was replaced, by the results of their statements. */
-  won(rows: readonly EntityReplace[], results: readonly QueryResult<Row>[]): readonly boolean[]
+  won(rows: readonly EntitySwap[], results: readonly QueryResult<Row>[]): readonly boolean[]
 }
 
 /** Faults whose error code depends on the table: `duplicate` of a catalog is not that of an entity. */

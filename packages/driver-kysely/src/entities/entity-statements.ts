@@ -1,7 +1,7 @@
 import { MAX_CLOCK_MICROS, MAX_VERSION } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import { hasEpoch } from '../database/epoch-fence.ts'
-import type { Flavor } from '../database/flavor.ts'
+import { sumOf, type Flavor } from '../database/flavor.ts'
 import { FLOOR_COLUMN, PURGED_UPDATED_COLUMN, PURGED_VERSION_COLUMN } from '../schema/schema.ts'
 import { META_TABLE } from '../database/table-names.ts'
 import { and, parameter, parameterList } from '../database/sql-parts.ts'
@@ -40,8 +40,11 @@ export interface EntityStatements {
    * id, version and body of each other row.
    */
   insert(count: number, readsFloor: boolean): RawBuilder<unknown>
-  /** Parameters: version, body, id, base, epoch, those of `ownSession`. */
-  replaceOne(): RawBuilder<unknown>
+  /**
+   * With `comparesBody` it compares the body as well. Parameters: version, body, id, base, the CRC-32 of the body to compare (`NO_BODY` for a
+   * tombstone), epoch, those of `ownSession`.
+   */
+  replaceOne(comparesBody: boolean): RawBuilder<unknown>
   /** Selects and locks the versions of rows, in the order of their ids. Parameters: those of `read`. */
   lock(count: number): RawBuilder<unknown>
   /** Like `lock`, in share mode. */
@@ -193,9 +196,9 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
       return insertAt(count, fencedVersion(isTimely), readsFloor ? updated : flavor.now)
     },
 
-    replaceOne: () => sql`
+    replaceOne: (comparesBody) => sql`
       UPDATE ${flavor.updateSource(table, 'id')} SET version = ${parameter}, body = ${parameter}, updated = ${updated}
-      WHERE id = ${parameter} AND version = ${parameter} AND ${fence}`,
+      WHERE id = ${parameter} AND version = ${parameter}${comparesBody ? sql` AND ${sumOf(flavor, sql.ref('body'))} = ${parameter}` : sql``} AND ${fence}`,
 
     lock: (count) => locking(count, flavor.exclusiveLock),
 

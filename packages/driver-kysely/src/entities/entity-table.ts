@@ -5,13 +5,14 @@ import {
   MAX_CLOCK_MICROS,
   type EntityInsert,
   type EntityPageRow,
-  type EntityReplace,
+  type EntitySwap,
   type EntityRow,
   type EntityTable,
   type PageOptions,
   type EpochWriteOptions,
 } from '@looseleaf/core/internal'
 import type { CompiledQuery } from 'kysely'
+import { sumOfBody } from '../database/flavor.ts'
 import { toCount, toNumber } from '../database/row-values.ts'
 import type { BoundStatement, Row } from '../database/session.ts'
 import { checkWriteRows, idChunks } from '../database/sql-parts.ts'
@@ -48,12 +49,16 @@ export function createEntityTable(options: BatchedTableOptions, localRows: Local
   }
 
   /** Returns the swap of one row. The number of changed rows tells whether it won, so it needs no `batchedSwap`. */
-  function swapOne({ id, base, version, body }: EntityReplace, epoch: number): BoundStatement {
-    const query = session.shape('replaceOne', () => statements.replaceOne(), { keep: 'common' })
-    return { query, parameters: [version, body, id, base, epoch, ...sessionParameters], faults }
+  function swapOne({ id, base, baseBody, version, body }: EntitySwap, epoch: number): BoundStatement {
+    const comparesBody = baseBody !== undefined
+    const query = session.shape(`replaceOne ${comparesBody}`, () => statements.replaceOne(comparesBody), {
+      keep: 'common',
+    })
+    const compared = comparesBody ? [base, sumOfBody(baseBody)] : [base]
+    return { query, parameters: [version, body, id, ...compared, epoch, ...sessionParameters], faults }
   }
 
-  function swap(rows: readonly EntityReplace[], epoch: number): readonly BoundStatement[] {
+  function swap(rows: readonly EntitySwap[], epoch: number): readonly BoundStatement[] {
     if (rows.length === 1) return [swapOne(rows[0]!, epoch)]
     return swaps.statements(rows, [epoch, ...sessionParameters]).map((bound) => ({ ...bound, faults }))
   }

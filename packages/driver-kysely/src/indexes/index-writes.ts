@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib'
 import {
   directionsOf,
   type EntityInsert,
@@ -6,7 +5,7 @@ import {
   type IndexTableSpec,
   type Key,
 } from '@looseleaf/core/internal'
-import { NO_BODY, type Flavor } from '../database/flavor.ts'
+import { sumOfBody, type Flavor } from '../database/flavor.ts'
 import type { BoundStatement, Session } from '../database/session.ts'
 import { MAX_WRITE_ROWS } from '../database/sql-parts.ts'
 import { indexCalls, indexFaults } from './index-calls.ts'
@@ -63,7 +62,7 @@ export function indexWrites(
       ...key,
       entityId,
       version,
-      body === null ? NO_BODY : crc32(body),
+      sumOfBody(body),
     ])
     return { query, parameters, faults }
   }

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import type { EntityReplace } from '@looseleaf/core/internal'
 import type { Row } from '@looseleaf/driver-kysely/internal'
 import {
@@ -103,10 +104,20 @@ describe('a batched swap', () => {
     expect(textOf(swap(A, null), swap(B, new Uint8Array(65_536)))).toMatch(LONG)
   })
 
+  test('a swap compares the checksums of the base bodies that are given', () => {
+    const given = { ...swap(B), baseBody: Buffer.from('base') }
+    const [statement] = swaps.statements([swap(A), given, { ...swap(C), baseBody: null }], ['the epoch'])
+    expect(statement!.query.sql).toContain(
+      '(n.base_sum IS NULL OR COALESCE(CRC32(`e`.`body`), -1) = n.base_sum)',
+    )
+    expect([4, 9, 14].map((place) => statement!.parameters[place])).toEqual([null, crc32('base'), -1])
+    expect(swaps.statements([swap(A), swap(B)], [])[0]!.query.sql).not.toContain('base_sum')
+  })
+
   test.each([true, false])(
     'a swap casts each body, with a long type only if a body is long: %s',
     (isLong) => {
-      const statement = swapStatement(2, isLong, table).compile(db).sql
+      const statement = swapStatement(2, { isLong, comparesBodies: false }, table).compile(db).sql
       expect(statement.match(/CAST\(\? AS BINARY\)/g)).toHaveLength(2)
       expect(statement.match(LONG) ?? []).toHaveLength(isLong ? 2 : 0)
     },

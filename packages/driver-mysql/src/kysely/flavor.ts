@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import { mysqlFault } from '../errors/errors.ts'
 import { ownSession } from '../settings/session-token.ts'
 import { batchedSwap } from './batched-swap.ts'
+import { checksumOf } from './checksum-of.ts'
 import { removeOfWinners } from './remove-of-winners.ts'
 
 /** The server's time in UTC, in any time zone of the session or the host. */
@@ -64,7 +65,7 @@ export const mysqlFlavor: Flavor = {
   // As text, because mysql2 parses doubles itself and misses the last bit of many numbers of 16 digits. With a length, because
   // MariaDB truncates longer texts in a UNION without one.
   numberOf: (column) => sql`CAST(${column} AS CHAR(40))`,
-  checksumOf: (body) => sql`CRC32(${body})`,
+  checksumOf,
   // A comment for MySQL, which cannot set this for one statement.
   briefly: (statement) => sql`/*M!100108 SET STATEMENT innodb_lock_wait_timeout = 1 FOR */ ${statement}`,
   greatest: 'GREATEST',

@@ -1,5 +1,6 @@
-import { NO_BODY, parameter, type LosingTables } from '@looseleaf/driver-kysely/internal'
+import { parameter, sumOf, type LosingTables } from '@looseleaf/driver-kysely/internal'
 import { sql, type RawBuilder } from 'kysely'
+import { checksumOf } from './checksum-of.ts'
 
 /**
  * Builds the delete of rows whose entities were written. A derived table of the rows drives the join, so each row is found by its key, and each
@@ -18,5 +19,5 @@ export function removeOfWinners(
     DELETE x FROM (${sql.join(rows, sql` UNION ALL `)}) n
     STRAIGHT_JOIN ${sql.table(table)} x FORCE INDEX (PRIMARY) ON ${sql.join(isRow, sql` AND `)} AND x.version < n.version
     STRAIGHT_JOIN ${sql.table(entityTable)} e FORCE INDEX (id) ON e.id = n.${sql.ref(`k${key.length - 1}`)}
-      AND e.version = n.version AND COALESCE(CRC32(e.body), ${sql.lit(NO_BODY)}) = n.body_sum`
+      AND e.version = n.version AND ${sumOf({ checksumOf }, sql.ref('e.body'))} = n.body_sum`
 }

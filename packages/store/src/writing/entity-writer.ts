@@ -25,7 +25,9 @@ import {
 import type { EntityReader } from '../reading/entities/entity-reader.ts'
 import type { Observing } from '../observing/observing.ts'
 import { MAX_TRIES, pauseAfter } from './back-off.ts'
+import { createCommittedStates } from './committed-states.ts'
 import type { CurrentEntity, Decide } from './decisions.ts'
+import { decideKnown, type Decided } from './decide-known.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
 import { deferredTables, mayBeOfLocalRows } from './row-failures.ts'
 import { diffAll, keysOf, type SplitChange } from './row-change.ts'
@@ -51,6 +53,8 @@ export interface EntityWriteOptions extends CallOptions {
   readonly isFresh?: boolean
   /** True if the new bag depends on the bag found, so that repeating a committed write would apply it twice. */
   readonly addsUp?: boolean
+  /** The version at which alone the decision writes. */
+  readonly ifVersion?: number | undefined
 }
 
 export interface EntityWriter {
@@ -70,6 +74,7 @@ export function createEntityWriter(
 ): EntityWriter {
   const now = elapsedBy(context.time)
   const rowSteps = createRowSteps(indexRows, policy)
+  const states = createCommittedStates()
 
   /** Returns true if this version is durable. A version that can be read may not be on disk yet. */
   async function isDurable(
@@ -114,7 +119,7 @@ export function createEntityWriter(
     id: Uint8Array,
     decide: Decide,
     unsettled: UnsettledAttempts,
-    { signal, isFresh = false }: EntityWriteOptions,
+    { signal, isFresh = false, ifVersion }: EntityWriteOptions,
   ): Promise<WriteOutcome> {
     const endsAt = now() + policy.writeTimeoutMs
     /** Rows written by attempts that did not win. */
@@ -122,8 +127,9 @@ export function createEntityWriter(
     /** Returns the outcome of the attempt that was committed, and has the rows deleted that it has lost (law 3). */
     const committed = (
       version: number,
-      { found, bag, rows, indexed, catalog, shard }: Attempt,
+      { found, body, bag, rows, indexed, catalog, shard }: Attempt,
     ): WriteOutcome | Promise<WriteOutcome> => {
+      states.keep(id, version, body)
       if (policy.writeOrder === 'entity-first') {
         return rowSteps.late(catalog.placement, rows, id, version, signal).then((allWritten) => ({
           found,
@@ -168,18 +174,27 @@ export function createEntityWriter(
       }
       const isFirst = attempts === 0
       attempts++
-      const found = isFresh && isFirst ? NOTHING : await findEntity(reader, id, lane.shard, signal)
-      const landed = committedAttempt(unsettled, found)
+      const given = isFirst && ifVersion !== undefined ? states.take(id, ifVersion) : undefined
+      const decideFor = (found: CurrentEntity): Decided => ({
+        found,
+        // The decision may change the decoded bag.
+        oldKeys: keysOf(catalog, found.bag),
+        bag: decide(found),
+      })
+      const guess =
+        given && decideKnown(reader, { id, version: ifVersion!, body: given }, lane.shard, decideFor)
+      const current =
+        guess?.found ?? (isFresh && isFirst ? NOTHING : await findEntity(reader, id, lane.shard, signal))
+      const landed = committedAttempt(unsettled, current)
       if (landed !== undefined) {
-        if (await isDurable(id, found.version, signal)) return committed(found.version, landed)
+        if (await isDurable(id, current.version, signal)) return committed(current.version, landed)
         tries++
         continue
       }
-      requireSameBase(unsettled, found, target)
+      requireSameBase(unsettled, current, target)
       if (isLate) throw tooLate(target, attempts - 1, obstacle)
 
-      const oldKeys = keysOf(catalog, found.bag)
-      const bag = decide(found)
+      const { found, oldKeys, bag } = guess ?? decideFor(current)
       if (bag === undefined) {
         requireNoneUnsettled(unsettled, target)
         return { found, written: false, version: found.version, indexed: true }
@@ -206,7 +221,8 @@ export function createEntityWriter(
         const deferred = failures.length === 0 ? NONE : deferredTables(failures, defers)
         if (deferred.length > 0) happened({ kind: 'deferred', tables: deferred, shard: lane.shard })
         sent = { found, body, bag, rows, catalog, shard, indexed: deferred.length === 0 }
-        const row = { id, version, body, base: found.version, epoch, deferred, local }
+        const baseBody = guess === undefined ? undefined : found.body
+        const row = { id, version, body, base: found.version, baseBody, epoch, deferred, local }
         const send = (next: Commit): Promise<CommitOutcome> =>
           commit(next, writesOf(lane, signal), (error) => (obstacle = error))
         const sending = send(row)

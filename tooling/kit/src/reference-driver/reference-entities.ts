@@ -138,9 +138,10 @@ export function createReferenceEntities(
       checkEpoch(epoch)
       localRows.check(replaces)
       localRows.write(replaces)
-      const won = replaces.map(({ base, ...row }) => {
+      const won = replaces.map(({ base, baseBody, ...row }) => {
         const current = byId.get(keyOf(row.id))
         if (current?.version !== base) return false
+        if (baseBody !== undefined && !sameBody(current.body, baseBody)) return false
         write(row, current.addedId)
         return true
       })
@@ -262,4 +263,8 @@ export function bounded<Row extends EntityRow>(row: Row, maxBody = Infinity): Om
 
 function withChecksum({ body, ...row }: ReferenceRow): EntityChecksum {
   return { ...row, bodyBytes: body?.length ?? 0, checksum: body === null ? 0 : crc32(body) }
+}
+
+function sameBody(a: Uint8Array | null, b: Uint8Array | null): boolean {
+  return a === null || b === null ? a === b : Buffer.compare(a, b) === 0
 }

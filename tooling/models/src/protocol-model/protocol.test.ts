@@ -218,6 +218,33 @@ const situations: Record<string, { build: Build; guards: readonly (keyof Guards)
     }),
     guards: ['insertAbovePurged', 'raiseBeforePurge'],
   },
+  'a writer knows its last commit from memory beside other writers': {
+    build: (g) => ({
+      world: worldWith(['b'], { version: 21, rows: { b: 21, a: 10 } }),
+      processes: [
+        writer(['b'], g, { remembered: { version: 21, keys: ['b'] } }),
+        writer(['a'], g),
+        indexSweep(g),
+      ],
+      crashes: 1,
+    }),
+    guards: ['compareAndSwap'],
+  },
+  'a writer knows a commit from memory that a failover has lost, and another one gets its version': {
+    build: (g) => ({
+      world: {
+        ...worldWith(['b'], { version: 21, rows: { b: 21, a: 10 }, lagging: true }),
+        replica: { version: 10, keys: ['a'], pending: 0 },
+      },
+      processes: [
+        writer(['b'], g, { remembered: { version: 21, keys: ['b'] } }),
+        writer(['c'], g),
+        indexSweep(g),
+      ],
+      events: [failover, replication],
+    }),
+    guards: ['bodyCompared'],
+  },
   'a failover loses the last commit': {
     build: (g) => ({
       world: worldWith(['a'], { lagging: true }),

@@ -56,6 +56,8 @@ export interface Guards {
   readonly keepGreatest: boolean
   /** Law 2: the entity is written only if its version is the one that was read. */
   readonly compareAndSwap: boolean
+  /** Law 2: a writer that knows its base from memory compares the body as well as the version. */
+  readonly bodyCompared: boolean
   /** Law 2: no two attempts have the same version. */
   readonly uniqueVersions: boolean
   /** Law 3: a writer deletes only rows older than its commit. */
@@ -100,6 +102,7 @@ export const allGuards: Guards = {
   rowsFirst: true,
   keepGreatest: true,
   compareAndSwap: true,
+  bodyCompared: true,
   uniqueVersions: true,
   writerDeletesOlder: true,
   cleanerDeletesOlder: true,

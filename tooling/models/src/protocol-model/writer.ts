@@ -15,6 +15,8 @@ export interface WriterOptions {
   readonly defer?: boolean
   /** The answer to the commit never arrives, so the writer reads the version back. */
   readonly answerLost?: boolean
+  /** The state that the writer knows from memory, in place of reading it. Its keys stand for its body. */
+  readonly remembered?: { readonly version: number; readonly keys: readonly string[] }
 }
 
 /**
@@ -42,6 +44,8 @@ export function writer(keys: readonly string[], guards: Guards, options: WriterO
       if (guards.compareAndSwap && world.version !== local.base) {
         return options.answerLost ? undefined : 'end'
       }
+      const hasOtherBody = world.keys.join() !== local.old.join()
+      if (options.remembered !== undefined && guards.bodyCompared && hasOtherBody) return 'end'
       const version = nextVersion(least(local), process, guards)
       if (local.base === 0 && !mayInsert(world, version, guards)) return { goto: 'reads the catalog' }
       local.version = version
@@ -83,9 +87,10 @@ export function writer(keys: readonly string[], guards: Guards, options: WriterO
       },
     },
     {
-      label: 'reads the entity',
+      label: options.remembered === undefined ? 'reads the entity' : 'remembers the entity',
       run(world, local) {
-        Object.assign(local, { base: world.version, old: world.keys, version: 0, deferred: false })
+        const { version: base, keys: old } = options.remembered ?? world
+        Object.assign(local, { base, old: [...old], version: 0, deferred: false })
       },
     },
   ]

@@ -6,7 +6,7 @@ import type {
   CopiedRow,
   EntityChecksum,
   EntityInsert,
-  EntityReplace,
+  EntitySwap,
   EntityTable,
   IndexRow,
   IndexTable,
@@ -71,8 +71,9 @@ function flawedEntities(shard: ReferenceShard, flaw: Flaw | undefined): EntityTa
     const body = entities.current(row.id)?.body ?? null
     return body === null || row.body === null ? body === row.body : Buffer.compare(body, row.body) === 0
   }
-  const unguarded = (row: EntityInsert): EntityReplace => ({
+  const unguarded = (row: EntityInsert): EntitySwap => ({
     ...row,
+    baseBody: undefined,
     base: entities.current(row.id)?.version ?? 0,
   })
   const inserted = new Set<string>()

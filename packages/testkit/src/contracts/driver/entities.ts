@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { EntityReplace } from '@looseleaf/core/internal'
+import type { EntityReplace, EntitySwap } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
 import {
@@ -274,6 +274,29 @@ export function entityContract(
         false,
         false,
       ])
+    })
+
+    test('a batch of replacements compares the base bodies that are given, and replaces no row that has another body', async () => {
+      // One row and several take different statements.
+      for (const count of [1, 3]) {
+        const [own, other] = [Buffer.from('own'), Buffer.from('other')]
+        const entities = Array.from({ length: 2 * count }, () => ({ ...newEntity(1), body: own }))
+        await bench.shard.entities.insert(entities, { epoch })
+        const [same, changed] = [entities.slice(0, count), entities.slice(count)]
+        const swaps = (rows: typeof entities, base: number, baseBody: Buffer | null): EntitySwap[] =>
+          rows.map(({ id }) => ({ id, base, baseBody, version: base + 1, body: null }))
+        const replace = (rows: readonly EntitySwap[]) => bench.shard.entities.replace(rows, { epoch })
+        expect(new Set(await replace(swaps(changed, 1, other)))).toEqual(new Set([false]))
+        expect(new Set(await replace(swaps(changed, 1, null)))).toEqual(new Set([false]))
+        expect(new Set(await replace(swaps(same, 1, own)))).toEqual(new Set([true]))
+        // The rows of `same` are tombstones now.
+        expect(new Set(await replace(swaps(same, 2, own)))).toEqual(new Set([false]))
+        const plain = ({ baseBody: _, ...row }: EntitySwap): EntitySwap => row
+        const mixed = [...swaps(same, 2, null), ...swaps(changed, 1, other)]
+        expect(await replace(mixed)).toEqual([...same.map(() => true), ...changed.map(() => false)])
+        const last = [...swaps(same, 3, own), ...swaps(changed, 1, other).map(plain)]
+        expect(await replace(last)).toEqual([...same.map(() => false), ...changed.map(() => true)])
+      }
     })
 
     test('an entity becomes a tombstone, and an entity again', async () => {

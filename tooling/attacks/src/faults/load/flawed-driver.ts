@@ -58,7 +58,7 @@ function unguardedReplace(entities: EntityTable): Partial<EntityTable> {
     async replace(rows, options) {
       const found = await entities.readVersions(rows.map(({ id }) => id))
       return entities.replace(
-        rows.map((row, i) => ({ ...row, base: found[i] ?? row.base })),
+        rows.map((row, i) => ({ ...row, base: found[i] ?? row.base, baseBody: undefined })),
         options,
       )
     },
