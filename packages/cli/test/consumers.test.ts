@@ -49,7 +49,7 @@ test('consumer commands list consumers, replay and discard dead letters, and dro
   const letters = await run('consumer', 'letters', 'search')
   expect(letters.code).toBe(1)
   expect(letters.stdout).toMatch(/ENTITY .*\n.* 2 +\d{4}-.* No.\[31m room/)
-  expect((await run('consumer', 'letters', 'search', ids[0]!, '--json')).json()).toMatchObject([
+  expect((await run('consumer', 'letters', 'search', ids[0]!.toUpperCase(), '--json')).json()).toMatchObject([
     { id: ids[0] },
   ])
   expect((await run('consumer', 'drop', 'search', '--yes')).stderr).toContain('works on the consumer search')

@@ -65,7 +65,7 @@ export {
 export { untilSignal } from './tools/until-signal.ts'
 export { MAX_DEPTH, MAX_VALUES } from './entities/bag.ts'
 export { copyEntity, type EntityCopy } from './entities/copy-bag.ts'
-export { distinctIds, ID_BYTES, idBytes, idKey } from './entities/entity-id.ts'
+export { distinctIds, ID_BYTES, idBytes, idKey, lowerId } from './entities/entity-id.ts'
 export { setMeta } from './entities/entity.ts'
 export { KIND_PROPERTY } from './entities/kind-property.ts'
 export { formatPath } from './entities/property-path.ts'

@@ -15,7 +15,7 @@ import type { Item, Shape } from './shape.ts'
  */
 export interface BatchWrites<In, Out> {
   /** Inserts a new entity. Without an id it gets one in the bucket of the batch, or where `near` of the kind places it. */
-  insert(value: In, options?: BatchWriteOptions): BatchWrite<Item<Out>>
+  insert(value: In & { readonly id?: EntityId }, options?: BatchWriteOptions): BatchWrite<Item<Out>>
   /** Replaces an entity as a whole, or inserts it. A value with a version has to match the stored version. */
   put(
     value: In & { readonly id?: EntityId; readonly version?: number | string },
@@ -117,14 +117,13 @@ export function createBatchWrites(parts: WriteParts): UntypedBatchWrites {
   return {
     insert(value, options = {}) {
       checkOptions('insert', options, NEW)
-      const { id, version, properties } = parseValue('insert', value)
+      const { id, version, properties } = parseValue('insert', value, options.id)
       const bag = shape.toBag(properties, { mayBeOutput: version !== undefined })(undefined)
-      return prepareNew('insert', bag, options.id ?? id)
+      return prepareNew('insert', bag, id)
     },
     put(value, options = {}) {
       checkOptions('put', options, NEW)
-      const { id: idOfValue, version, properties } = parseValue('put', value)
-      const id = options.id ?? idOfValue
+      const { id, version, properties } = parseValue('put', value, options.id)
       const toBag = shape.toBag(properties, { entity: id, mayBeOutput: version !== undefined })
       if (id === undefined) return prepareNew('put', toBag(undefined), id)
       const target = { name: 'put', id, near: undefined, ifVersion: version, addsUp: false }

@@ -60,7 +60,7 @@ export interface Entities<In, Out> {
     options?: GetManyOptions & { readonly onUnavailable?: Handling },
   ): Promise<AnswerOf<Handling, (Item<Out> | undefined)[], PartialEntities<Item<Out>>>>
   /** Inserts a new entity. Rejects with `ALREADY_EXISTS` if its id is in use. */
-  insert(value: In, options?: NewOptions): Promise<Item<Out>>
+  insert(value: In & { readonly id?: EntityId }, options?: NewOptions): Promise<Item<Out>>
   /** Replaces an entity as a whole, or inserts it. A value with a version, such as an item, has to match the stored version. */
   put(
     value: In & { readonly id?: EntityId; readonly version?: number | string },

@@ -1,9 +1,7 @@
 import {
-  formatId,
   isLooseleafError,
   LooseleafError,
   metaOf,
-  parseId,
   type Bag,
   type BulkOptions,
   type CallOptions,
@@ -15,6 +13,7 @@ import {
   badArgument,
   checkOptions,
   isRecord,
+  lowerId,
   optionKinds,
   valuesOf,
   type OptionKinds,
@@ -47,7 +46,7 @@ const CONCURRENCY = 512
 
 const CALL: OptionKinds<CallOptions> = { signal: optionKinds.signal }
 const BULK: OptionKinds<BulkOptions> = { ...CALL, fates: optionKinds.flag }
-/** The store checks ids by `parseId`. */
+/** `parseValue` checks the id. */
 const NEW: OptionKinds<NewOptions> = { ...CALL, id: optionKinds.elsewhere }
 /** The store checks each. */
 const CHANGES: OptionKinds<ItemChangesOptions> = {
@@ -106,9 +105,9 @@ export function createEntities(
   async function insert(value: object, options: NewOptions = {}): Promise<AnyItem> {
     checkOptions('insert', options, NEW)
     // An item may be inserted again; its version only tells that its values may be outputs of the schema.
-    const { id, version, properties } = parseValue('insert', value)
+    const { id, version, properties } = parseValue('insert', value, options.id)
     const bag = shape.toBag(properties, { mayBeOutput: version !== undefined })(undefined)
-    return insertBag(bag, options.id ?? id, options.signal)
+    return insertBag(bag, id, options.signal)
   }
 
   /** Returns the id that was given, or the place of a fresh one. An id that was given may be anywhere. */
@@ -180,8 +179,7 @@ export function createEntities(
   async function put(value: object, options: NewOptions = {}): Promise<AnyItem> {
     checkOptions('put', options, NEW)
     const { signal } = options
-    const { id: idOfValue, version, properties } = parseValue('put', value)
-    const id = options.id ?? idOfValue
+    const { id, version, properties } = parseValue('put', value, options.id)
     const origin = { entity: id, mayBeOutput: version !== undefined }
     const toBag = shape.toBag(properties, origin)
     if (id === undefined) return insertBag(toBag(undefined), id, signal)
@@ -214,13 +212,14 @@ export function createEntities(
   }
 
   async function upsert(
-    id: EntityId,
+    givenId: EntityId,
     value: object,
     patch: unknown,
     options: CallOptions = {},
   ): Promise<AnyItem> {
     checkOptions('upsert', options, CALL)
     parsePatch('upsert', patch, shape)
+    const id = lowerId(givenId)
     const { version, properties } = parseValue('upsert', value)
     const toBag = shape.toBag(properties, { entity: id, mayBeOutput: version !== undefined })
     return changeOrInsert(
@@ -353,4 +352,4 @@ async function* changesOf(
 
 /** Tells whether an error says that this entity does not exist. A patch function may throw the error of another entity. */
 const isMissing = (error: unknown, id: EntityId): boolean =>
-  isLooseleafError(error, 'NOT_FOUND') && error.entity === formatId(parseId(id))
+  isLooseleafError(error, 'NOT_FOUND') && error.entity === id

@@ -1,5 +1,5 @@
-import { LooseleafError, parseId, type EntityId } from '@looseleaf/core'
-import { badArgument, isVersion, isPlainObject } from '@looseleaf/core/internal'
+import { LooseleafError, type EntityId } from '@looseleaf/core'
+import { badArgument, isVersion, isPlainObject, lowerId } from '@looseleaf/core/internal'
 
 /**
  * An entity by its id, at any version; or at one version: an item, or `{ id, version }`. The version may be text, as in a form.
@@ -7,45 +7,43 @@ import { badArgument, isVersion, isPlainObject } from '@looseleaf/core/internal'
 export type Reference = EntityId | { readonly id: EntityId; readonly version: number | string }
 
 interface ParsedReference {
+  /** In lower case. */
   readonly id: EntityId
   readonly version: number | undefined
 }
 
 /** Checks a reference. Throws for an object without a valid version, because the check of the version must not be skipped by accident. */
 export function parseReference(call: string, of: unknown): ParsedReference {
-  if (typeof of === 'string') {
-    parseId(of)
-    return { id: of, version: undefined }
-  }
+  if (typeof of === 'string') return { id: lowerId(of), version: undefined }
   if (typeof of !== 'object' || of === null || !('id' in of))
     throw badArgument(call, 'an id, or { id, version }', of)
-  parseId(of.id)
+  const id = lowerId(of.id)
   if (!('version' in of)) {
     throw new LooseleafError(
       'BAD_OPTION',
       `${call} takes an id, or { id, version }; got an id in an object without a version. Give the id alone to change whatever version is there.`,
     )
   }
-  // `parseId` has checked that it is a string.
-  return { id: of.id as EntityId, version: parseVersion(call, of.version) }
+  return { id, version: parseVersion(call, of.version) }
 }
 
-/** Splits a value, which may be an item, into id, version and properties. */
+/** Splits a value, which may be an item, into id, version and properties. `givenId` overrides its id. The id is in lower case. */
 export function parseValue(
   call: string,
   value: unknown,
+  givenId?: EntityId,
 ): { readonly id: EntityId | undefined; readonly version: number | undefined; readonly properties: object } {
   if (!isPlainObject(value)) throw badArgument(call, 'an object of properties', value)
-  const { id, version, ...properties } = value as { readonly id?: unknown; readonly version?: unknown }
-  if (id !== undefined) parseId(id)
-  else if ('version' in value) {
+  const { id: ownId, version, ...properties } = value as { readonly id?: unknown; readonly version?: unknown }
+  const id = ownId === undefined ? undefined : lowerId(ownId)
+  if (id === undefined && 'version' in value) {
     throw new LooseleafError(
       'BAD_OPTION',
       `${call} got a value with a version and without an id. To write a copy of an item, leave out its version, too; to write the item itself, give both.`,
     )
   }
   return {
-    id: id as EntityId | undefined,
+    id: givenId === undefined ? id : lowerId(givenId),
     version: 'version' in value ? parseVersion(call, version) : undefined,
     properties,
   }

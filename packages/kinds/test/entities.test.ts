@@ -42,6 +42,33 @@ test('a value that does not fit the schema is refused with its issues, and nothi
   expect((await store.status()).shards.reduce((sum, { entities = 0 }) => sum + entities, 0)).toBe(1)
 })
 
+test('an id may be in upper case, and the item that a call returns has it in lower case', async () => {
+  const store = await openStore(Issue)
+  const issues = Issue.in(store)
+  const item = await issues.insert(fresh)
+  const { id } = item
+  const upper = id.toUpperCase()
+  const fresher = { ...fresh, status: 'closed' } as const
+  const [other, another] = [store.newId(), store.newId()]
+  const written = [
+    await issues.update(upper, item),
+    await issues.update(upper, { title: 'B' }),
+    await issues.put(fresher, { id: upper }),
+    await issues.put({ ...fresher, id: upper }),
+    await issues.upsert(upper, fresh, { title: 'C' }),
+    ...(await store.batch([issues.writes.update(upper, (await issues.get(id))!)])),
+    ...(await store.batch([issues.writes.put(fresher, { id: upper })])),
+  ]
+  expect(written.map((each) => each.id)).toEqual(written.map(() => id))
+  expect(await issues.insert({ ...fresh, title: 'X' }, { id: other.toUpperCase() })).toMatchObject({
+    id: other,
+  })
+  expect(await issues.insert({ ...fresh, title: 'Y', id: another.toUpperCase() })).toMatchObject({
+    id: another,
+  })
+  expect(await issues.delete(upper)).toBe(true)
+})
+
 test('a patch changes the properties that it names, `unset` removes one, and the others stay', async () => {
   const issues = Issue.in(await openStore(Issue))
   const { id } = await issues.insert({ ...fresh, due: new Date(0), author: { id: 'x' } })

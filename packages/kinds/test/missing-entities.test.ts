@@ -21,7 +21,7 @@ test('every call says in the same words that an entity of the kind does not exis
     `There is no issue ${missing}.`,
   )
   const upper = missing.toUpperCase() as typeof missing
-  await expect(issues.update(upper, { title: 'B' })).rejects.toThrow(`There is no issue ${upper}.`)
+  await expect(issues.update(upper, { title: 'B' })).rejects.toThrow(`There is no issue ${missing}.`)
 })
 
 test('a NOT_FOUND that a patch function throws about another entity stays as it is', async () => {

@@ -1,5 +1,5 @@
 import { isId, LooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
-import { badArgument, optionKinds } from '@looseleaf/core/internal'
+import { badArgument, lowerId, optionKinds } from '@looseleaf/core/internal'
 import { presentNumbers } from '@looseleaf/index-engine/internal'
 import {
   checkStore,
@@ -172,6 +172,6 @@ function pickOf(call: string, ids: readonly EntityId[] | undefined): (letter: St
   if (ids === undefined) return () => true
   if (!Array.isArray(ids)) throw badArgument(call, 'an array of ids, or undefined for all', ids)
   for (const id of ids as readonly unknown[]) if (!isId(id)) throw badArgument(call, 'ids', id)
-  const wanted = new Set(ids as readonly EntityId[])
+  const wanted = new Set(ids.map(lowerId))
   return ({ id }) => wanted.has(id)
 }

@@ -6,7 +6,7 @@ import {
   replayDeadLetters,
 } from '@looseleaf/changes'
 import { LooseleafError, type EntityId } from '@looseleaf/core'
-import { counted } from '@looseleaf/core/internal'
+import { counted, lowerId } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { confirm } from '../running/confirm.ts'
 import { consumersJson, consumersText } from '../views/consumers-view.ts'
@@ -100,7 +100,7 @@ function addLetters(group: LooseleafCommand): void {
             'Letters are replayed or discarded: give --replay or --discard.',
           )
         const store = await invocation.openStore()
-        const selected = ids.length === 0 ? undefined : ids
+        const selected = ids.length === 0 ? undefined : ids.map(lowerId)
         if (replay === true) {
           const replayed = await replayDeadLetters(store, consumer, selected, { signal })
           output.result(
@@ -120,9 +120,8 @@ function addLetters(group: LooseleafCommand): void {
           output.result({ discarded }, () => `${counted(discarded, 'letter', 'letters')} deleted.`)
           return exitCodes.ok
         }
-        const selectedIds = new Set(ids)
         const letters = (await readDeadLetters(store, consumer, { signal })).filter(
-          ({ id }) => selected === undefined || selectedIds.has(id),
+          ({ id }) => selected === undefined || selected.includes(id),
         )
         output.result(letters, () =>
           letters.length === 0

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { errorOf } from '../../test/error-of.ts'
-import { distinctIds, formatId, ID_BYTES, idBytes, idKey, isId, parseId } from './entity-id.ts'
+import { distinctIds, formatId, ID_BYTES, idBytes, idKey, isId, lowerId, parseId } from './entity-id.ts'
 
 const id = '0192f0c1-7c1e-7abc-8def-0123456789ab'
 
@@ -26,6 +26,12 @@ describe('ids', () => {
 
   test('parseId accepts upper case, and formatId returns lower case', () => {
     expect(formatId(parseId(id.toUpperCase()))).toBe(id)
+  })
+
+  test('lowerId returns an id in lower case, and rejects any other value with BAD_ID', () => {
+    expect(lowerId(id.toUpperCase())).toBe(id)
+    expect(errorOf(() => lowerId('X')).code).toBe('BAD_ID')
+    expect(errorOf(() => lowerId(undefined)).code).toBe('BAD_ID')
   })
 
   test('formatId reads a view into a larger buffer', () => {

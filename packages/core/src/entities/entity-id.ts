@@ -36,6 +36,12 @@ export function parseId(text: unknown): Buffer {
   )
 }
 
+/** Returns an id in lower case, as reads return it. Throws `BAD_ID` for any other value. */
+export function lowerId(text: unknown): EntityId {
+  parseId(text)
+  return (text as string).toLowerCase()
+}
+
 /**
  * Like `parseId`, but returns undefined for any other value. Parsing by digits takes a tenth of the time of a regular
  * expression and a conversion.
