@@ -15,6 +15,7 @@ import {
   isRecord,
   lowerId,
   optionKinds,
+  throwIfAborted,
   valuesOf,
   type OptionKinds,
 } from '@looseleaf/core/internal'
@@ -267,6 +268,7 @@ export function createEntities(
     if (!Array.isArray(items)) throw badArgument(call, 'an array', items)
     checkOptions(call, options, BULK)
     const { fates: asFates = false, signal } = options
+    throwIfAborted(signal)
     const settle = async (item: In): Promise<Fate<Out>> => {
       try {
         return { ok: true, value: await work(item, { signal }) }

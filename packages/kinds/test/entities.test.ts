@@ -384,6 +384,18 @@ test('changes include the entities of the kind, and all deletions', async () => 
   }
 })
 
+test('a call with many entities whose signal has fired rejects with ABORTED, and writes none', async () => {
+  const issues = Issue.in(await openStore(Issue))
+  const signal = AbortSignal.abort()
+  const { id } = await issues.insert(fresh)
+  await expect(issues.insertMany([fresh], { signal })).rejects.toMatchObject({ code: 'ABORTED' })
+  await expect(issues.putMany([{ ...fresh, id }], { signal, fates: true })).rejects.toMatchObject({
+    code: 'ABORTED',
+  })
+  await expect(issues.deleteMany([id], { signal })).rejects.toMatchObject({ code: 'ABORTED' })
+  expect(await issues.byProject.count({ project: 'p' })).toBe(1)
+})
+
 test('a signal ends the changes of a kind without an error, before the first one and during a wait', async () => {
   const store = await openStore(Issue)
   const issues = Issue.in(store)

@@ -493,6 +493,7 @@ describe('signals', () => {
     const signal = AbortSignal.abort()
     await expect(store.get(store.newId(), { signal })).rejects.toEqual(withCode('ABORTED'))
     await expect(store.put({ n: 1 }, { signal })).rejects.toEqual(withCode('ABORTED'))
+    await expect(store.putMany([{ n: 1 }], { signal })).rejects.toEqual(withCode('ABORTED'))
     await expect(store.indexes({ signal })).rejects.toEqual(withCode('ABORTED'))
     expect((await store.status()).shards.reduce((sum, { entities = 0 }) => sum + entities, 0)).toBe(0)
   })

@@ -207,9 +207,9 @@ export class DataStore extends StoreQueries {
     if (!Array.isArray(bags)) throw badArgument('putMany', 'an array of bags', bags)
     const { fates = false, signal } = options
     const take = (bag: unknown): TakenBag => takeBag(this.context.router, bag, {})
-    return this.calls.pass('putMany', () =>
-      putMany(bags, take, (entity) => this.#putItem(entity, { signal }), fates, this.tally.items),
-    )
+    const put = (entity: TakenBag): Promise<PutResult> => this.#putItem(entity, { signal })
+    const work = (): ReturnType<typeof putMany> => putMany(bags, take, put, fates, this.tally.items)
+    return this.calls.pass('putMany', work, undefined, signal)
   }
 
   /**

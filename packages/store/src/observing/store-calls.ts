@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { createGate, type Gate } from '@looseleaf/core/internal'
+import { createGate, throwIfAborted, type Gate } from '@looseleaf/core/internal'
 import { MAX_CALLS, type RemovalCheck } from './removed-shards.ts'
 import type { CallTally } from '../failures/call-tally.ts'
 import type { CallUnderWay, Observing } from './observing.ts'
@@ -7,7 +7,8 @@ import type { CallUnderWay, Observing } from './observing.ts'
 /** Accepts the calls of a store until it is closed, counts them, and reports them to its observers. */
 export interface StoreCalls extends Pick<Gate, 'checkOpen' | 'close' | 'inFlight'> {
   /**
-   * Runs the work of a call with this name, on this index, and again if it failed because of a removed shard. Rejects with `CLOSED` after `close`.
+   * Runs the work of a call with this name, on this index, and again if it failed because of a removed shard. Rejects with `CLOSED` after
+   * `close`, and with `ABORTED`, without any work, if the signal has fired before.
    */
   pass<T>(name: string, work: () => Promise<T>, index?: string, signal?: AbortSignal): Promise<T>
   /** Finds out in the background whether this error of a call that did not fail because of it is of a removed shard. */
@@ -62,6 +63,7 @@ export function createStoreCalls(
       const under = observing.begin(name, index)
       let failed: { readonly error: unknown } | undefined
       try {
+        throwIfAborted(signal)
         for (let calls = 1; ; calls++) {
           try {
             return await (under === undefined ? work() : observing.within(under, work))
