@@ -27,13 +27,13 @@ test('each page has the numbers of its moment, also the page of an error', async
 })
 
 test('a message is expected by its followers, and then delivered to them', async () => {
-  const { data, store } = site.site
+  const { data } = site.site
   const mira = await data.people.byName.first({ name: 'mira' })
   const followers = await data.follows.byChannel.count({ channel_id: mira!.id })
   const id = await postEntry(data, { person_id: mira!.id, title: 'Counted', link: undefined })
   const shown = async (): Promise<string | undefined> => stripOf((await site.app.inject('/people')).body)
   await expect.poll(shown, { timeout: 10_000 }).toContain(`expected ${followers + 1} ≠ 0 delivered`)
-  await handleChange(data, { id, entity: await store.get(id) }, hybrid(), () => new Date())
+  await handleChange(data, { id, item: await data.entries.get(id) }, hybrid(), () => new Date())
   await expect
     .poll(shown, { timeout: 10_000 })
     .toContain(`expected ${followers + 1} = ${followers + 1} delivered`)

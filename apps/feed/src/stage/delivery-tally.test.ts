@@ -40,7 +40,7 @@ async function openFollowed() {
       return entry
     },
     async deliver({ id }: Entry): Promise<readonly string[]> {
-      await handleChange(data, { id, entity: await store.get(id) }, hybrid(), () => new Date())
+      await handleChange(data, { id, item: await data.entries.get(id) }, hybrid(), () => new Date())
       return followers.map((person) => inboxItemId(person, id))
     },
   }
