@@ -65,7 +65,15 @@ test('a list has the last ten finished moves, and a store that never moved a buc
 
 test('the writes of all processes that waited for buckets of a move are counted, with the longest wait', async () => {
   const memory = await memoryShards(2).connect()
-  const writers = [await openStore(memory), await openStore(memory)]
+  const looks = [0, 0]
+  const counted = (writer: number): Promise<DataStore> =>
+    openStore(
+      faultyDriver(memory, ({ shard, table, operation }) => {
+        if (shard === 0 && table === 'catalog' && operation === 'load') looks[writer]!++
+        return undefined
+      }),
+    )
+  const writers = [await counted(0), await counted(1)]
   const isIn = entitiesIn(writers[0]!.context, '0-1023')
   const idIn = (store: DataStore): EntityId => {
     let id = store.newId()
@@ -74,7 +82,7 @@ test('the writes of all processes that waited for buckets of a move are counted,
   }
   let writes: Promise<unknown>[] = []
   const waiting = vi.fn<(result: unknown) => void>()
-  // Holds the seal until every write has asked for the catalog of the shard, and a little longer.
+  // Holds the seal until the writes of both processes look at the catalog of the shard again and again, and a little longer.
   const watched = faultyDriver(memory, ({ operation, args }) => {
     const { serves } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
     if (serves?.leaving?.some(({ sealed }) => sealed !== undefined) !== true || writes.length > 0)
@@ -86,6 +94,9 @@ test('the writes of all processes that waited for buckets of a move are counted,
           store.put({ n: 2 }, { id: idIn(store) }),
         ])
         writes.forEach((write) => void write.then(waiting))
+        const before = [...looks]
+        const isWaiting = (): boolean => looks.every((count, writer) => count >= before[writer]! + 10)
+        while (!isWaiting()) await new Promise((resolve) => setTimeout(resolve, 5))
         await new Promise((resolve) => setTimeout(resolve, 60))
         expect(waiting).not.toHaveBeenCalled()
       },
