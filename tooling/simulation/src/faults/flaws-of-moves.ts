@@ -28,7 +28,7 @@ export const flawsOfMoves = {
   },
   /** A copy that arrives once more replaces that of a later pass. */
   'all copies have one time': {
-    life: { ...rehomed, faults: { ...noFaults, duplicate: 0.2 } },
+    life: { ...rehomed, faults: { ...noFaults, duplicate: 0.7 } },
   },
   /** Copies of other bodies are taken for those of their entities. */
   'checksums are always equal': { life: rehomed },
