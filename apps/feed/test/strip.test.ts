@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { handleChange } from '../src/delivery/start-deliveries.ts'
 import { hybrid } from '../src/delivery/strategy.ts'
 import { postEntry } from '../src/domain/entries/entries.ts'
+import { hasBrowser, openBrowser } from './browser.ts'
 import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
 
 let site: TestSite
@@ -17,7 +18,7 @@ function stripOf(html: string): string | undefined {
 }
 
 const NUMBERS =
-  /posts\/s [\d,]+ statements\/s p99 (?:–|[\d.]+) ms expected [\d,]+ [=≠] [\d,]+ delivered at \d\d:\d\d:\d\d Play a day/
+  /posts\/s [\d,]+ statements\/s p99 (?:–|[\d.,]+ ms) at \d\d:\d\d:\d\d expected [\d,]+ [=≠] [\d,]+ delivered Play a day/
 
 test('each page has the numbers of its moment, also the page of an error', async () => {
   for (const path of ['/', '/people', '/search', '/sign-in', '/nothing']) {
@@ -38,6 +39,33 @@ test('a message is expected by its followers, and then delivered to them', async
     .poll(shown, { timeout: 10_000 })
     .toContain(`expected ${followers + 1} = ${followers + 1} delivered`)
 })
+
+test.skipIf(!hasBrowser)(
+  'a script keeps the numbers of an open page up to date, and moves nothing',
+  async () => {
+    const baseURL = await site.app.listen({ port: 0, host: '127.0.0.1' })
+    const browser = await openBrowser()
+    try {
+      const page = await (await browser.newContext({ baseURL })).newPage()
+      await page.goto('/search')
+      await page.evaluate(() => {
+        const shifts: number[] = []
+        Object.assign(window, { shifts })
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries()) shifts.push((entry as unknown as { value: number }).value)
+        }).observe({ type: 'layout-shift', buffered: true })
+      })
+      const textOfStrip = (): Promise<string> => page.locator('.strip').innerText()
+      const shown = await textOfStrip()
+      await expect.poll(textOfStrip, { timeout: 15_000 }).not.toBe(shown)
+      expect((await textOfStrip()).replaceAll(/\s+/g, ' ')).toMatch(NUMBERS)
+      expect(await page.evaluate(() => (window as unknown as { shifts: number[] }).shifts)).toEqual([])
+    } finally {
+      await browser.close()
+      site.app.server.closeAllConnections()
+    }
+  },
+)
 
 test('a page with other numbers alone is unchanged for a browser that has it', async () => {
   const visitor = createVisitor(site.app)

@@ -50,14 +50,15 @@ export function notFound(thing: string): Problem {
   )
 }
 
-/** The answer to a form whose sender could not be read. */
-export function unknownSender(): Problem {
+/** The answer to a form, or to a request of an own page, whose sender could not be read. */
+export function unknownSender({ isRead }: { readonly isRead: boolean }): Problem {
+  const outcome = isRead ? 'Try' : 'Nothing has been saved or changed: try'
   return new Problem(
     503,
     'Your account cannot be read at the moment',
-    'A part of the store does not answer, and your account is there. You are still signed in, and nothing that is stored is lost. Nothing has been saved or changed: try again in a little while.',
+    `A part of the store does not answer, and your account is there. You are still signed in, and nothing that is stored is lost. ${outcome} again in a little while.`,
     SOON,
-    { maySendAgain: true },
+    { maySendAgain: !isRead },
   )
 }
 

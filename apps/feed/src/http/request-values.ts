@@ -42,6 +42,6 @@ export function nameOf(request: FastifyRequest): string {
  * answer.
  */
 export function toSignIn(reply: FastifyReply, back: string): FastifyReply {
-  if (reply.request.isViewerUnread) throw unknownSender()
+  if (reply.request.isViewerUnread) throw unknownSender({ isRead: true })
   return reply.redirect(`/sign-in?back=${encodeURIComponent(back)}`, 303)
 }

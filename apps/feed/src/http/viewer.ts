@@ -6,6 +6,7 @@ import type { HomeRows } from '../domain/home/home-list.ts'
 import { readHome } from '../domain/home/queries.ts'
 import { isDue, openSession, type OpenSession } from '../domain/accounts/sessions.ts'
 import { Problem, unknownSender } from './problem.ts'
+import { isRead } from './request-values.ts'
 import { renew, sessionKey } from './session.ts'
 import { shared } from './shared.ts'
 
@@ -53,8 +54,9 @@ export async function readViewer(request: FastifyRequest): Promise<void> {
 }
 
 /** Returns the signed-in person who sent a form. Throws `Problem`, with status 401 if there is none, and with 503 if it is unknown. */
-export function signedIn({ viewer, isViewerUnread }: FastifyRequest): Person {
-  if (isViewerUnread) throw unknownSender()
+export function signedIn(request: FastifyRequest): Person {
+  const { viewer, isViewerUnread } = request
+  if (isViewerUnread) throw unknownSender({ isRead: isRead(request) })
   if (viewer === undefined)
     throw new Problem(401, 'You are not signed in', 'Sign in first, and send the form again.')
   return viewer

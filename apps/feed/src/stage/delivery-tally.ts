@@ -5,8 +5,9 @@ import { recipientsOf } from './recipients.ts'
 
 /** Milliseconds for which a delivered entry is kept, to notice a second item of a person. */
 const KEEP_MS = 10 * 60_000
-/** Entries that are read together. */
-const AT_ONCE = 20
+/** New entries, and late ones, whose followers are read together. */
+const NEW_AT_ONCE = 100
+const LATE_AT_ONCE = 20
 /** Milliseconds after which an entry with missing items is read again. */
 const AGAIN_MS = 3_000
 
@@ -98,8 +99,11 @@ export function createDeliveryTally(data: SiteData, now: () => number = Date.now
   }
 
   async function settle(): Promise<void> {
-    const due = [...tracked.values()].filter((each) => isMissing(each) && now() - each.readAt > AGAIN_MS)
-    for (const each of due.slice(0, AT_ONCE)) await readAgain(each)
+    const missing = [...tracked.values()].filter(isMissing)
+    const fresh = missing.filter(({ expected }) => expected === undefined)
+    const late = missing.filter(({ expected, readAt }) => expected !== undefined && now() - readAt > AGAIN_MS)
+    // Reads of many entries at once share statements.
+    await Promise.all([...fresh.slice(0, NEW_AT_ONCE), ...late.slice(0, LATE_AT_ONCE)].map(readAgain))
     for (const [id, each] of tracked) {
       if (now() - each.since <= KEEP_MS || isMissing(each)) continue
       const { expected, delivered, twice } = countsOf(each)

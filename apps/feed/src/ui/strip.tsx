@@ -8,12 +8,12 @@ export function stripTexts(pulse: Pulse): readonly string[] {
   return [
     posts.toFixed(1),
     whole(statements),
-    p99Ms === undefined ? '– ms' : `${p99Ms.toFixed(1)} ms`,
+    p99Ms === undefined ? '–' : `${p99Ms < 100 ? p99Ms.toFixed(1) : whole(p99Ms)} ms`,
+    at.toTimeString().slice(0, 8),
     whole(expected),
     isWhole ? '=' : '≠',
     `${whole(delivered)}${twice === 0 ? '' : ` (${whole(twice)} twice)`}`,
-    at.toTimeString().slice(0, 8),
-    playing === undefined ? 'Play a day' : `${playing} s left`,
+    playing === undefined ? 'Play a day' : playing === 0 ? 'The day ends' : `${playing} s left`,
   ]
 }
 
@@ -23,7 +23,7 @@ function whole(number: number): string {
 
 /** The numbers of the site at the moment of the page, with the time of that moment. The script keeps them up to date. */
 export function Strip({ pulse, window }: { readonly pulse: Pulse; readonly window: string }): JSX.Element {
-  const [posts, statements, p99, expected, sign, delivered, time, play] = stripTexts(pulse)
+  const [posts, statements, p99, time, expected, sign, delivered, play] = stripTexts(pulse)
   return (
     <aside class="strip" aria-label="The site now">
       <span>
@@ -36,10 +36,10 @@ export function Strip({ pulse, window }: { readonly pulse: Pulse; readonly windo
         p99 <b>{p99}</b>
       </span>{' '}
       <span>
-        expected <b>{expected}</b> <b>{sign}</b> <b>{delivered}</b> delivered
+        at <b>{time}</b>
       </span>{' '}
       <span>
-        at <b>{time}</b>
+        expected <b>{expected}</b> <b>{sign}</b> <b>{delivered}</b> delivered
       </span>{' '}
       <a href={`${window}/day`}>
         <b>{play}</b>

@@ -48,8 +48,7 @@ export function SettingsPage(props: SettingsPageProps): JSX.Element {
         <Field form={forms.profile} name="bio" label="About you" rows={3} maxLength={MAX_BIO} optional />
       </PartForm>
       <p>
-        Your name is <span class="handle">{viewer.name}</span>. <a href="/settings/services">Your services</a>{' '}
-        are the sources that you publish through.
+        Your name is <span class="handle">{viewer.name}</span>.
       </p>
       {viewer.sample === true ? (
         <p class="faint">

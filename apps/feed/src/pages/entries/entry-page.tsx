@@ -42,12 +42,12 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
       entryId={entry.id}
     >
       {isRemoved ? (
-        <h1 class="page-title">{REMOVED}</h1>
+        <RemovedEntry hasComments={comments.total > 0} />
       ) : (
         <WholeEntry ctx={ctx} card={card} isAtHome={isAtHome} />
       )}
       <section class="discussion" aria-labelledby="comments">
-        <h2 id="comments">{commentsTitle(comments.total)}</h2>
+        <h2 id="comments">{commentsTitle(comments.total, isRemoved)}</h2>
         {paging.paged ? <p class="faint">This page shows later comments.</p> : null}
         {comments.items.length === 0 ? null : (
           <ul class="comments">
@@ -102,8 +102,21 @@ function WholeEntry({ ctx, card, isAtHome }: Pick<EntryPageProps, 'ctx' | 'card'
   )
 }
 
-function commentsTitle(total: number): string {
-  if (total === 0) return 'No comments yet'
+/** Stands in place of an entry without content. */
+function RemovedEntry({ hasComments }: { readonly hasComments: boolean }): JSX.Element {
+  return (
+    <>
+      <h1 class="page-title">{REMOVED}</h1>
+      <p>
+        {hasComments ? 'The comments of others stay. ' : ''}
+        <a href="/everything">Everything on this site</a>
+      </p>
+    </>
+  )
+}
+
+function commentsTitle(total: number, isRemoved: boolean): string {
+  if (total === 0) return isRemoved ? 'No comments' : 'No comments yet'
   return total === 1 ? 'One comment' : `${total} comments`
 }
 
