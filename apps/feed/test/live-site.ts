@@ -3,7 +3,7 @@ import { handleChange } from '../src/delivery/start-deliveries.ts'
 import { hybrid } from '../src/delivery/strategy.ts'
 import { postEntry } from '../src/domain/entries/entries.ts'
 import { follow } from '../src/domain/following/commands.ts'
-import { openTestSite, type TestSite } from './support.ts'
+import { addPeople, openTestSite, type TestSite } from './support.ts'
 
 /** A site of three people, on a port. Mira follows Noor, and Oskar follows nobody. */
 export interface LiveSite extends TestSite {
@@ -22,16 +22,7 @@ export async function openLiveSite(
   prepare(site)
   const { data } = site.site
   const names = ['mira', 'noor', 'oskar'] as const
-  const people = await data.people.insertMany(
-    names.map((name, i) => ({
-      name,
-      full_name: `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-      bio: '',
-      hue: i,
-      joined: new Date(i),
-      sample: true,
-    })),
-  )
+  const people = await addPeople(site, names)
   const [mira, noor, oskar] = people.map(({ id }) => id) as [string, string, string]
   const ids = { mira, noor, oskar }
   await follow(data, mira, noor)

@@ -132,7 +132,7 @@ describe.each(SHARDS)('with %s stopped', (shard) => {
       }
       const found: number[] = []
       for (const of of SHARDS)
-        for (const { name } of people[of]!)
+        for (const { name } of people[of]!.slice(0, 6))
           for (const page of ['', '/likes', '/sources']) {
             const { statusCode } = await visitor.get(`/people/${name}${page}`)
             // The name of a person on the other shard may still be on this one.

@@ -2,7 +2,6 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { memoryShards } from 'looseleaf'
 import { afterAll, expect, test } from 'vitest'
 import { serve } from '../src/serve.ts'
 import { readSettings } from '../src/settings.ts'
@@ -80,8 +79,8 @@ test('a taken port is an error of one line, and no shard is created', async () =
 
 test('without a port, the site listens on the first free one from 3000', async () => {
   const settings = readSettings(['--data', folder], {})
-  const one = await serve({ ...settings, shards: memoryShards(1) })
-  const two = await serve({ ...settings, shards: memoryShards(1) })
+  const one = await serve(settings)
+  const two = await serve(settings)
   const ports = [one, two].map(({ url }) => Number(new URL(url).port))
   expect(ports[0]).toBeGreaterThanOrEqual(3000)
   expect(ports[1]).toBeGreaterThan(ports[0] as number)

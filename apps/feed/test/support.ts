@@ -2,6 +2,7 @@ import { createApp, type AppOptions } from '../src/app.ts'
 import fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
 import type { Console } from '@looseleaf/console'
 import { cleanIndex, memoryShards, type DriverFactory } from 'looseleaf'
+import type { Person } from '../src/kinds/person.ts'
 import { offeredIndexes } from '../src/kinds/site-data.ts'
 import { openSite, type Site } from '../src/domain/site/site.ts'
 import { seedSample } from '../src/day/sample/seed.ts'
@@ -69,6 +70,20 @@ export async function openTestSite(options: TestSiteOptions = {}): Promise<TestS
 export async function addOffered({ store }: Site): Promise<void> {
   await store.addIndex(offeredIndexes)
   for (const { name } of offeredIndexes) await cleanIndex(store, name)
+}
+
+/** Adds people who sign in without a password. */
+export function addPeople({ site }: TestSite, names: readonly string[]): Promise<readonly Person[]> {
+  return site.data.people.insertMany(
+    names.map((name, i) => ({
+      name,
+      full_name: `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+      bio: '',
+      hue: i,
+      joined: new Date(i),
+      sample: true,
+    })),
+  )
 }
 
 let visitors = 0

@@ -1,3 +1,4 @@
+import { someOf } from '@looseleaf-tooling/vitest/long'
 import { LooseleafError, memoryShards } from 'looseleaf'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { freshEntry } from '../domain/entries/fresh-entry.ts'
@@ -80,7 +81,7 @@ function idsOf(home: HomeRows, media?: MediaKind): string[] {
 
 const STRATEGIES: readonly Strategy[] = [push, hybrid(5), pull]
 
-test.each(STRATEGIES.flatMap((strategy) => [1, 2, 3].map((seed) => ({ strategy, seed }))))(
+test.each(STRATEGIES.flatMap((strategy) => someOf([1, 2, 3], 1).map((seed) => ({ strategy, seed }))))(
   'idea 9: unread counts and the order of a home page are those of brute force: $strategy.name up to $strategy.pushUpTo, seed $seed',
   async ({ strategy, seed }) => {
     const { data, store } = site
