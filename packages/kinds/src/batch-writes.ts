@@ -26,7 +26,10 @@ export interface BatchWrites<In, Out> {
     of: Reference,
     patch: CheckedPatch<Out, R>,
   ): BatchWrite<Item<Out>>
-  /** Deletes an entity. The result tells whether it existed. */
+  /**
+   * Deletes an entity. The result tells whether it existed. A reference with a version has to match the stored version: the batch rejects with
+   * `VERSION_MISMATCH` if the entity was written, or deleted, since.
+   */
   delete(of: Reference): BatchWrite<boolean>
   /** Writes nothing, and returns the item. The batch takes place only if the entity exists at its commit, at the version of the reference. */
   check(of: Reference): BatchWrite<Item<Out>>
@@ -106,6 +109,14 @@ export function createBatchWrites(parts: WriteParts): UntypedBatchWrites {
     throw new LooseleafError('ALREADY_EXISTS', `There is an entity ${entity} already.`, { entity })
   }
 
+  function goneAt(version: number, entity: EntityId): LooseleafError {
+    return new LooseleafError(
+      'VERSION_MISMATCH',
+      `There is no ${shape.name} ${entity} at version ${version} any more.`,
+      { entity },
+    )
+  }
+
   function prepareNew(name: string, bag: Bag, id: EntityId | undefined): BatchWrite<Item<object>> {
     const place = id === undefined ? near?.placeOf(bag) : undefined
     return prepareItem({ name, id, near: place, ifVersion: undefined, addsUp: false }, (stored, entity) => {
@@ -151,7 +162,12 @@ export function createBatchWrites(parts: WriteParts): UntypedBatchWrites {
     delete(of) {
       const { id, version: ifVersion } = parseReference('delete', of)
       return prepare({ name: 'delete', id, near: undefined, ifVersion, addsUp: false }, () => ({
-        edit: (bag) => (bag !== undefined && isVisible(bag) ? null : unchanged),
+        edit(bag, entity) {
+          if (bag !== undefined && isVisible(bag)) return null
+          // Another writer may have deleted it, together with the other writes of its batch. They must not be repeated.
+          if (ifVersion !== undefined) throw goneAt(ifVersion, entity)
+          return unchanged
+        },
         resultOf: ({ written }) => written,
       }))
     },

@@ -80,6 +80,20 @@ test('an item in a batch has to match its version, for every write', async () =>
   expect(await accounts.get(ada.id)).toEqual(ada)
 })
 
+test('one of several batches that delete the same item takes place, and a delete by id alone is no condition', async () => {
+  const { store, accounts, ada, bob } = await openAccounts()
+  const { writes } = accounts
+  const take = (): Promise<unknown> =>
+    store.batch([writes.delete(bob), writes.update(ada.id, ({ cents }) => ({ cents: cents + 1 }))])
+  const outcomes = await Promise.allSettled([take(), take(), take()])
+  const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+  const error = { code: 'VERSION_MISMATCH', item: 0, entity: bob.id }
+  expect(refused).toMatchObject([error, error])
+  expect((await accounts.get(ada.id))?.cents).toBe(ada.cents + 1)
+  const [deleted] = await store.batch([writes.delete(bob.id)])
+  expect(deleted).toBe(false)
+})
+
 test('an entity of another kind does not exist for the writes of a kind, and keeps its id', async () => {
   const { store, accounts, transfers, ada } = await openAccounts()
   const refused = async (write: BatchWrite<unknown>): Promise<string> =>

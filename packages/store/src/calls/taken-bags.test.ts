@@ -197,7 +197,10 @@ describe('a bag whose values differ at each read is stored as it is indexed:', (
     const note = (error: unknown): void => void unhandled.push(error)
     process.on('unhandledRejection', note)
     try {
-      await expect(store.update(id, failing)).rejects.toMatchObject({ code: 'BAD_PROPERTY' })
+      await expect(store.update(id, failing)).rejects.toMatchObject({
+        code: 'BAD_PROPERTY',
+        message: expect.stringMatching(/new bag synchronously; it returned a promise/),
+      })
       await new Promise((resolve) => setImmediate(resolve))
     } finally {
       process.off('unhandledRejection', note)

@@ -1,5 +1,5 @@
 import { formatId, LooseleafError, parseId, type Bag, type EntityId } from '@looseleaf/core'
-import { copyEntity, type EntityCopy } from '@looseleaf/core/internal'
+import { copyEntity, isPromise, type EntityCopy } from '@looseleaf/core/internal'
 import { unchanged } from '../unchanged.ts'
 import type { Edit, DamagedEntity } from '../types.ts'
 
@@ -67,9 +67,13 @@ function copyEdited(edited: unknown): EntityCopy {
   try {
     return copyEntity(edited)
   } catch (error) {
-    // An async edit returns a promise, which is no bag. Its rejection must not end the process.
+    if (!isPromise(edited)) throw error
+    // Its rejection must not end the process.
     Promise.resolve(edited).catch(() => {})
-    throw error
+    throw new LooseleafError(
+      'BAD_PROPERTY',
+      'The function of update has to return the new bag synchronously; it returned a promise. Await what it needs before the call.',
+    )
   }
 }
 
