@@ -108,6 +108,7 @@ export {
 } from './catalog/read-catalogs.ts'
 export { CATALOG_FORMAT, requirementsOf } from './catalog/requirements.ts'
 export { createClosing, type Closing } from './closing.ts'
+export { createLoopShare, type LoopShare } from './loop-share.ts'
 export type { EngineContext } from './engine-context.ts'
 export type {
   GetAllOptions,

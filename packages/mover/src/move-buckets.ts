@@ -145,7 +145,7 @@ async function undoWithoutTarget(
 ): Promise<MoveReport> {
   const target = shardAt(context, move.to).name
   if (!isOutage(error) || error.shard !== target) throw error
-  const work = { context, move, throttle: createThrottle(context.time, undefined), signal }
+  const work = { context, move, throttle: createThrottle(context.time, undefined, context.share), signal }
   if (!(await withRetries(context, signal, () => takeBack(work)))) throw handedOver(move)
   return { ...(await readMove(context, { ...move, phase: 'undoing' }, { signal })), heldUpBy: error.message }
 }

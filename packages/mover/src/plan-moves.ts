@@ -45,7 +45,7 @@ export async function planMoves(
   if (problems.length > 0) return { moves: [], problems, warnings: [] }
 
   const counted = new Map<number, BucketSizes>()
-  const throttle = createThrottle(context.time, options.rowsPerSecond)
+  const throttle = createThrottle(context.time, options.rowsPerSecond, context.share)
   const sizesOf = async (number: number): Promise<BucketSizes> => {
     const sizes = counted.get(number) ?? (await sizesOn({ context, throttle, signal }, number))
     counted.set(number, sizes)

@@ -82,7 +82,7 @@ export async function workOn(
 }
 
 export function sharedWork(context: EngineContext, { rowsPerSecond }: Tuned<MoveOptions>): SharedWork {
-  return { throttle: createThrottle(context.time, rowsPerSecond), turns: createTurns() }
+  return { throttle: createThrottle(context.time, rowsPerSecond, context.share), turns: createTurns() }
 }
 
 /** The line of a call with one move at a time. */

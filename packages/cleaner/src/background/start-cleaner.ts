@@ -100,7 +100,7 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
     ...(given.onProblem && { onProblem: (problem) => onRejected(given.onProblem?.(problem), onError) }),
     ...(given.onProgress && { onProgress: (progress) => onRejected(given.onProgress?.(progress), onError) }),
   }
-  const throttle = createThrottle(time, options.rowsPerSecond)
+  const throttle = createThrottle(time, options.rowsPerSecond, context.share)
   const expiry = createExpiryRounds(context, { signal, onProblem: options.onProblem }, throttle, onError)
   const keeper = createIndexKeeper(
     context,

@@ -163,7 +163,7 @@ async function cleanActive(
 ): Promise<CleanResult> {
   const { signal } = options
   const tuning = tuningOf(options)
-  const throttle = shared ?? createThrottle(context.time, options.rowsPerSecond)
+  const throttle = shared ?? createThrottle(context.time, options.rowsPerSecond, context.share)
   const isChecked = entries.some((entry) => mustCheck(entry, options))
   const planned = phases.filter((phase) => phase !== 'check' || isChecked)
   const meter = createProgressMeter({

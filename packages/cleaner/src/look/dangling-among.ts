@@ -27,6 +27,7 @@ export async function danglingAmong(
   const entities = new Map(read.map((entity) => [idKey(entity.id), entity]))
   const dangling: DanglingRow[] = []
   for (const { target, row } of rows) {
+    await pass.throttle.rest(pass.signal)
     const entity = entities.get(idKey(row.entityId))
     // The rows of a body that cannot be decoded are unknown.
     if (entity?.expected === undefined) continue

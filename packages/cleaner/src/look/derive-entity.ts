@@ -108,6 +108,20 @@ export function expectedIn(entity: DerivedEntity, target: IndexTarget): readonly
   return entity.expected?.get(target) ?? []
 }
 
+/** Derives entities that were read, in their order. */
+export async function deriveAll(
+  pass: Pass,
+  targets: readonly IndexTarget[],
+  rows: readonly EntityRow[],
+): Promise<DerivedEntity[]> {
+  const derived: DerivedEntity[] = []
+  for (const row of rows) {
+    await pass.throttle.rest(pass.signal)
+    derived.push(await deriveEntity(pass, targets, row.id, row))
+  }
+  return derived
+}
+
 /** Derives entities in batches of about `ROWS_IN_HAND` index rows, to bound the memory. */
 export async function* derivedBatches(
   pass: Pass,
@@ -117,6 +131,7 @@ export async function* derivedBatches(
   let batch: DerivedEntity[] = []
   let weight = 0
   for (const row of rows) {
+    await pass.throttle.rest(pass.signal)
     const entity = await deriveEntity(pass, targets, row.id, row)
     batch.push(entity)
     weight++

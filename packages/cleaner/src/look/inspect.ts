@@ -91,12 +91,14 @@ async function inspectShard(
   everywhere: boolean,
   wrong: WrongRows,
 ): Promise<void> {
+  await pass.throttle.rest(pass.signal)
   const found = await shardAt(pass.context, shard).rowsOf(
     targets.map(({ spec }) => spec),
     entities.map(({ id }) => id),
     { signal: pass.signal },
   )
   for (const [i, target] of targets.entries()) {
+    await pass.throttle.rest(pass.signal)
     const rows = found[i] ?? []
     pass.tallyOf(target).rows += rows.length
     compare(target, shard, entities, rows, everywhere, wrong)

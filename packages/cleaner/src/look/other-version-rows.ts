@@ -13,7 +13,7 @@ import type { TargetRow } from './dangling-among.ts'
  * Reads the versions after the rows were read, as `danglingAmong` does.
  */
 export async function otherVersionRows(
-  { context, signal }: Pick<Pass, 'context' | 'signal'>,
+  { context, signal, throttle }: Pick<Pass, 'context' | 'signal' | 'throttle'>,
   shard: number,
   rows: readonly TargetRow[],
 ): Promise<TargetRow[]> {
@@ -23,6 +23,7 @@ export async function otherVersionRows(
     context,
     ids,
     async ({ shard: { entities }, ids: group, areOwned }) => {
+      await throttle.rest(signal)
       const found = await entities.readVersions(group, { signal })
       if (!(await areOwned())) return group
       for (const [i, id] of group.entries()) versions.set(idKey(id), found[i])

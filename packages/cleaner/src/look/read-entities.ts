@@ -16,11 +16,11 @@ const SHARDS_AT_ONCE = 4
  * once. An id without a row causes no call.
  */
 export async function eachEntity(
-  pass: Pick<Pass, 'context' | 'signal'>,
+  pass: Pick<Pass, 'context' | 'signal' | 'throttle'>,
   ids: Iterable<Uint8Array>,
   visit: (row: EntityRow, shard: string) => Promise<void>,
 ): Promise<void> {
-  const { context, signal } = pass
+  const { context, signal, throttle } = pass
   const limit = pLimit(SHARDS_AT_ONCE)
   await readAtOwners(
     context,
@@ -29,6 +29,7 @@ export async function eachEntity(
       limit(async () => {
         const again: Uint8Array[] = []
         for (const chunk of chunks(group, IDS_PER_READ)) {
+          await throttle.rest(signal)
           const rows = await shard.entities.readBounded(chunk, longestBody(chunk.length), { signal })
           let isOwner = await areOwned()
           const existing = rows.filter((row) => row !== undefined)
@@ -40,6 +41,7 @@ export async function eachEntity(
             isOwner &&= await areOwned()
             if (!isOwner) break
             for (const row of batch) {
+              await throttle.rest(signal)
               await visit(row, shard.name)
               unread.delete(idKey(row.id))
             }

@@ -28,7 +28,7 @@ export interface Pass {
 export function createPass(
   context: EngineContext,
   options: Tuned<PassOptions> = {},
-  throttle: Throttle = createThrottle(context.time, options.rowsPerSecond),
+  throttle: Throttle = createThrottle(context.time, options.rowsPerSecond, context.share),
 ): Pass {
   const tally = emptyTally()
   return {

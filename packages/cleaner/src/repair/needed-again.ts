@@ -5,6 +5,7 @@ import {
   keyIdentity,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
+import { createThrottle } from '@looseleaf/protocol/internal'
 import { placed } from '../look/derive-entity.ts'
 import { eachEntity } from '../look/read-entities.ts'
 import type { IndexTarget } from '../pass/index-target.ts'
@@ -35,7 +36,8 @@ export async function neededAgain<Row extends LostRow>(
   const needed = new Map<Row, NeededRow>()
   const byEntity = Map.groupBy(rows, ({ row }) => idKey(row.entityId))
   const ids = Array.from(byEntity.values(), ([first]) => (first as Row).row.entityId)
-  await eachEntity({ context, signal }, ids, async (entity, shard) => {
+  const throttle = createThrottle(context.time, undefined, context.share)
+  await eachEntity({ context, signal, throttle }, ids, async (entity, shard) => {
     for (const lost of byEntity.get(idKey(entity.id)) ?? []) {
       const neededRow = await neededBy(context, entity, shard, lost)
       if (neededRow !== undefined) needed.set(lost, neededRow)

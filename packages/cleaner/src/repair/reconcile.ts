@@ -1,6 +1,6 @@
 import { distinctIds, type EntityRow } from '@looseleaf/core/internal'
 import { deleteDelayMs, movedEntities } from '@looseleaf/protocol/internal'
-import { deriveEntity } from '../look/derive-entity.ts'
+import { deriveAll } from '../look/derive-entity.ts'
 import { inspect, type DanglingRow } from '../look/inspect.ts'
 import { readDerived } from '../look/read-entities.ts'
 import { entitiesOf, stillMissing } from '../look/still-missing.ts'
@@ -30,9 +30,7 @@ export async function reconcile(
   let remaining: readonly Uint8Array[] = ids
   // The time of the caller's read is unknown, and needed if a failover can undo what was read.
   const canReuse = read !== undefined && deleteDelayMs(pass.context) === 0
-  let derived = canReuse
-    ? await Promise.all(read.map((row) => deriveEntity(pass, targets, row.id, row)))
-    : undefined
+  let derived = canReuse ? await deriveAll(pass, targets, read) : undefined
   for (let look = 0; remaining.length > 0 && look < MAX_LOOKS; look++) {
     const readAt = pass.time.now()
     const entities = derived ?? (await readDerived(pass, targets, remaining))

@@ -10,6 +10,7 @@ const REASONS = {
   rowsPerSecond: 'its limit of rows per second',
   latency: 'shards that answer more slowly than without it',
   'lock waits': 'rows that other statements have locked',
+  calls: 'calls of its own process',
 } as const
 
 /** Remaining time below which no rate is shown, because the text would disappear at once. */

@@ -199,6 +199,25 @@ test('the main reason for waits is reported, and forgotten after half a minute',
   expect(throttle.recentWaits()).toEqual({ throttledBy: undefined, waited: 0 })
 })
 
+test('pauses for calls of the process come before statements and between rows, and are reported', async () => {
+  const time = leapingTime()
+  const share = {
+    async rest() {
+      await time.sleep(20)
+      return 20
+    },
+  }
+  const throttle = createThrottle(time, undefined, share)
+  await throttle.send(0, page, async () => time.leap(10), undefined)
+  await throttle.rest(undefined)
+  expect(time.slept).toBe(40)
+  expect(throttle.recentWaits()).toEqual({ throttledBy: 'calls', waited: 0.8 })
+})
+
+test('an urgent throttle gives way to no call', () => {
+  expect(createThrottle(leapingTime(), undefined).rest(undefined)).toBeUndefined()
+})
+
 test('sizes within a factor of two are one class', () => {
   expect([0, 1, 2, 3, 4, 5, 8, 9].map(sizeClass)).toEqual(['0', '1', '2', '3', '3', '4', '4', '5'])
 })

@@ -1,5 +1,6 @@
 import { isLooseleafError, type ErrorCode, type Time } from '@looseleaf/core'
 import { backOffMs, elapsedBy, type BackOff } from '@looseleaf/core/internal'
+import type { LoopShare } from '@looseleaf/index-engine/internal'
 import { createLatencyGauge, type LatencyGauge } from './latency-gauge.ts'
 import { createWaits, type ThrottleReason, type Throttled, type Waits } from './waits.ts'
 
@@ -28,6 +29,11 @@ export interface Throttle {
   ): Promise<T>
   /** Waits until `rowsPerSecond` allows for this number of rows just read on a shard. Rejects with `ABORTED` when the signal fires. */
   take(shard: number, rows: number, signal: AbortSignal | undefined): Promise<void>
+  /**
+   * Gives way to calls of this process: waits if background work has had its slice of the event loop, see `LoopShare`. Call it between pieces
+   * of work on rows, and before a statement that is not sent by `send` or `work`. Returns undefined if there is nothing to wait for.
+   */
+  rest(signal: AbortSignal | undefined): Promise<void> | undefined
   /** Largest useful page in rows, so that no wait for `rowsPerSecond` is longer than about a second. */
   readonly maxPage: number
   /** Returns the reason and share of recent waits, on the shard with the longest waits. */
@@ -50,9 +56,14 @@ interface ShardState {
   pauseUntil: number
 }
 
-/** Creates a throttle. Without `rowsPerSecond`, only the latency and lock waits of the shards cause waits. */
-export function createThrottle(time: Time, rowsPerSecond: number | undefined): Throttle {
+/**
+ * Creates a throttle. Without `rowsPerSecond`, only the latency and lock waits of the shards and calls of this process cause waits. Without
+ * `share`, the work is urgent: it gives way to no call of this process.
+ */
+export function createThrottle(time: Time, rowsPerSecond: number | undefined, share?: LoopShare): Throttle {
   const elapsed = elapsedBy(time)
+  /** Waits for calls of this process. */
+  const waitsForCalls = createWaits(elapsed)
   /** Time at which the rate allows for more rows, by `elapsed`. */
   let allowedAt = -Infinity
   const shards = new Map<number, ShardState>()
@@ -65,6 +76,10 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined): T
     }
     shards.set(shard, state)
     return state
+  }
+
+  function rest(signal: AbortSignal | undefined): Promise<void> | undefined {
+    return share?.rest(time, signal)?.then((milliseconds) => waitsForCalls.add('calls', milliseconds))
   }
 
   async function wait(
@@ -98,6 +113,7 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined): T
   ): Promise<T> {
     for (let failures = 0; ; failures++) {
       await wait(state, 'latency', state.pauseUntil - elapsed(), signal)
+      await rest(signal)
       try {
         return await work()
       } catch (error) {
@@ -111,8 +127,12 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined): T
     maxPage: rowsPerSecond === undefined ? Infinity : Math.max(1, Math.floor(rowsPerSecond)),
     recentWaits() {
       const byShard = Array.from(shards.values(), ({ waits }) => waits.recent())
-      return byShard.reduce((most, other) => (other.waited > most.waited ? other : most), NO_WAITS)
+      return [...byShard, waitsForCalls.recent()].reduce(
+        (most, other) => (other.waited > most.waited ? other : most),
+        NO_WAITS,
+      )
     },
+    rest,
     send(shard, kindOf, statement, signal) {
       const state = stateOf(shard)
       return untilUnlocked(state, () => measured(state, kindOf, statement), signal)

@@ -1,5 +1,5 @@
 /** Reasons why a cleaner waits instead of working on a shard. */
-export const throttleReasons = ['rowsPerSecond', 'latency', 'lock waits'] as const
+export const throttleReasons = ['rowsPerSecond', 'latency', 'lock waits', 'calls'] as const
 export type ThrottleReason = (typeof throttleReasons)[number]
 
 /** The main reason for recent waits, and their share of the time. */

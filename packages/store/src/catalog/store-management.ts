@@ -37,7 +37,7 @@ export abstract class StoreManagement {
       () => takesNotes && this.failureNotes.begin(),
     )
     this.isOfRemovedShard = createRemovalCheck(context)
-    this.calls = createStoreCalls(observing, this.tally, this.isOfRemovedShard)
+    this.calls = createStoreCalls(context.gate, observing, this.tally, this.isOfRemovedShard)
   }
 
   /**

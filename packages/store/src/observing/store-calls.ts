@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { createGate, throwIfAborted, type Gate } from '@looseleaf/core/internal'
+import { throwIfAborted, type Gate } from '@looseleaf/core/internal'
 import { MAX_CALLS, type RemovalCheck } from './removed-shards.ts'
 import type { CallTally } from '../failures/call-tally.ts'
 import type { CallUnderWay, Observing } from './observing.ts'
@@ -18,11 +18,11 @@ export interface StoreCalls extends Pick<Gate, 'checkOpen' | 'close' | 'inFlight
 }
 
 export function createStoreCalls(
+  gate: Gate,
   observing: Observing,
   tally: CallTally,
   isOfRemovedShard: RemovalCheck,
 ): StoreCalls {
-  const gate = createGate('The store is closed.')
   const holding = new AsyncLocalStorage<{ isUnderWay: boolean }>()
   let held = 0
 

@@ -1,9 +1,16 @@
 import { msgpackZlibCodec } from '@looseleaf/codec'
 import type { Shard } from '@looseleaf/core'
-import { checkNode, createVersionClock, systemRandomness, systemTime } from '@looseleaf/core/internal'
+import {
+  checkNode,
+  createGate,
+  createVersionClock,
+  systemRandomness,
+  systemTime,
+} from '@looseleaf/core/internal'
 import {
   createCatalogHolder,
   createClosing,
+  createLoopShare,
   presentEntries,
   type EngineContext,
   type StoreDriver,
@@ -107,6 +114,7 @@ export async function openContext(
     if (codecEntries) await warnOfLostEntries(samples, answering, { codec, bodies }, onWarning)
     const isLost = (body: Uint8Array): boolean => (codecEntries?.missing(body).length ?? 0) > 0
     await checkCodec(samples, { codec, bodies }, onWarning, isLost)
+    const gate = createGate('The store is closed.')
     const context: EngineContext = {
       driver,
       router,
@@ -118,6 +126,8 @@ export async function openContext(
       catalog,
       events: observing,
       onWarning,
+      gate,
+      share: time === systemTime ? createLoopShare(gate) : undefined,
       closing: createClosing(time),
     }
     await agreeOnPolicies(context, policies, onWarning)

@@ -44,7 +44,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
   '@looseleaf/index-engine': {
     workspace: ['@looseleaf/core'],
     thirdParty: [],
-    node: ['node:crypto', 'node:buffer'],
+    node: ['node:crypto', 'node:buffer', 'node:perf_hooks'],
     neverReaches: 'anything',
     moreEntries: ['internal'],
   },

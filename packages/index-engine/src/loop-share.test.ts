@@ -1,0 +1,116 @@
+import type { Time } from '@looseleaf/core'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { expect, test } from 'vitest'
+import { createLoopShare, type Loop, type LoopShare } from './loop-share.ts'
+
+interface Setup {
+  readonly share: LoopShare
+  readonly time: Time
+  readonly calls: { inFlight: number }
+  /** Turns that the share has given to other work. */
+  readonly turns: () => number
+  /** Lets the loop work for some milliseconds. */
+  work(milliseconds: number): void
+  /** Lets the loop wait for some milliseconds. */
+  idle(milliseconds: number): void
+}
+
+/** A share whose loop is busy in every pause, unless `isFree`. */
+function setup({ inFlight = 0, isFree = false } = {}): Setup {
+  const time = leapingTime()
+  const used = { idle: 0, active: 0 }
+  const calls = { inFlight }
+  let turns = 0
+  const loop: Loop = {
+    elapsed: time.now,
+    use: () => ({ ...used }),
+    nextTurn: async () => void turns++,
+  }
+  const work = (milliseconds: number): void => {
+    time.leap(milliseconds)
+    used.active += milliseconds
+  }
+  const idle = (milliseconds: number): void => {
+    time.leap(milliseconds)
+    used.idle += milliseconds
+  }
+  const sleeping: Time = {
+    ...time,
+    async sleep(milliseconds, signal) {
+      await time.sleep(milliseconds, signal)
+      used[isFree ? 'idle' : 'active'] += milliseconds
+    },
+  }
+  return { share: createLoopShare(calls, loop), time: sleeping, calls, turns: () => turns, work, idle }
+}
+
+test('background work rests after each slice, without a pause while no call is in flight', async () => {
+  const { share, time, turns, work } = setup()
+  work(3)
+  expect(share.rest(time)).toBeUndefined()
+  work(2)
+  expect(await share.rest(time)).toBe(0)
+  expect(turns()).toBe(1)
+  expect(share.rest(time)).toBeUndefined()
+})
+
+test('background work pauses for nine times its slice while calls keep the event loop busy', async () => {
+  const { share, time, work } = setup({ inFlight: 1 })
+  work(5)
+  expect(await share.rest(time)).toBe(45)
+  expect(share.rest(time)).toBeUndefined()
+})
+
+test('a pause takes a second at most, so that background work never stops', async () => {
+  const { share, time, work } = setup({ inFlight: 1 })
+  work(60_000)
+  expect(await share.rest(time)).toBe(1_000)
+})
+
+test('a pause ends with the last call', async () => {
+  const { share, time, calls, work } = setup({ inFlight: 1 })
+  work(5)
+  const resting = share.rest({
+    ...time,
+    async sleep(milliseconds, signal) {
+      await time.sleep(milliseconds, signal)
+      calls.inFlight = 0
+    },
+  })
+  expect(await resting).toBe(1)
+})
+
+test('a pause ends when the event loop has nothing to do, because its calls wait for servers', async () => {
+  const { share, time, work } = setup({ inFlight: 1, isFree: true })
+  work(5)
+  expect(await share.rest(time)).toBe(1)
+})
+
+test('time in which the event loop waits is no background work', async () => {
+  const { share, time, work, idle } = setup({ inFlight: 1 })
+  work(2)
+  idle(500)
+  expect(await share.rest(time)).toBe(0)
+  work(1)
+  expect(share.rest(time)).toBeUndefined()
+  work(1)
+  expect(await share.rest(time)).toBe(36)
+})
+
+test('all background work of a store shares one slice, and waits for the pause of the first that rests', async () => {
+  const { share, time, work } = setup({ inFlight: 1 })
+  work(5)
+  const first = share.rest(time)
+  const second = share.rest(time)
+  expect(await Promise.all([first, second])).toEqual([45, 0])
+  expect(share.rest(time)).toBeUndefined()
+})
+
+test('a signal ends the wait for a pause, and others go on to wait', async () => {
+  const { share, time, work } = setup({ inFlight: 1 })
+  work(5)
+  const aborted = share.rest(time, AbortSignal.abort())
+  const other = share.rest(time)
+  await expect(aborted).rejects.toMatchObject({ code: 'ABORTED' })
+  expect(await other).toBe(0)
+})
