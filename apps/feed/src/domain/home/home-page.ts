@@ -30,13 +30,18 @@ export interface Channel {
 
 export interface HomeCards {
   readonly cards: readonly HomeCard[]
-  /** Channels with unread entries, most first. */
+  /** The channels with the most unread entries, most first. */
   readonly unread: readonly { readonly channel: Channel; readonly unread: number }[]
+  /** Number of further channels with unread entries. */
+  readonly moreUnread: number
   /** People whom the person does not follow: those who comment on these entries or like them. On an empty page, the first members. */
   readonly suggested: readonly Person[]
   /** An entry that was just hidden, so that the page can offer to show it again. */
   readonly justHidden: Entry | undefined
 }
+
+/** Most channels with unread entries that a page names. */
+const MAX_UNREAD = 2
 
 /**
  * Reads the cards of a part of a home, and the names of its channels. Removed entries are left out, and so are those that are folded into
@@ -49,7 +54,8 @@ export async function homeCards(
   part: HomePart,
   hiddenId: string | undefined,
 ): Promise<HomeCards> {
-  const unread = countUnread(home).byChannel
+  const { byChannel } = countUnread(home)
+  const unread = byChannel.slice(0, MAX_UNREAD)
   const channelIds = [...part.rows.flatMap(({ via }) => via), ...unread.map(({ channel_id }) => channel_id)]
   const [entries, named] = await Promise.all([
     byId(data.entries, [...part.rows.map(({ entry_id }) => entry_id), hiddenId]),
@@ -92,6 +98,7 @@ export async function homeCards(
       channel: channelOf(channel_id),
       unread: count,
     })),
+    moreUnread: byChannel.length - unread.length,
     justHidden: hiddenId === undefined ? undefined : entries.get(hiddenId),
   }
 }

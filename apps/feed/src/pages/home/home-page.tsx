@@ -73,7 +73,7 @@ export function HomePage(props: HomePageProps): JSX.Element {
 function Beside({ ctx, home }: Pick<HomePageProps, 'ctx' | 'home'>): JSX.Element {
   return (
     <>
-      <UnreadList ctx={ctx} unread={home.unread} />
+      <UnreadList ctx={ctx} unread={home.unread} moreUnread={home.moreUnread} />
       <Suggestions ctx={ctx} people={home.suggested} />
     </>
   )
