@@ -9,6 +9,8 @@ import { skipsMysql } from './src/test-environment.ts'
 /** Resolves workspace packages to their sources, so that tests need no build. */
 const conditions = ['@looseleaf/source', 'module', 'node', 'development|production']
 
+const pathOf = (module: string): string => fileURLToPath(new URL(module, import.meta.url))
+
 export default defineConfig({
   plugins: hasSingleLanes ? [singleLanes()] : [],
   resolve: { conditions },
@@ -23,8 +25,8 @@ export default defineConfig({
       ...(hasSingleLanes ? ['**/src/tools/lane.test.ts'] : []),
       ...(isLong ? [] : ['**/*.long.*test.ts']),
     ],
-    globalSetup: fileURLToPath(new URL('./src/mariadb-setup.ts', import.meta.url)),
-    setupFiles: [fileURLToPath(new URL('./src/drop-shards.ts', import.meta.url))],
+    globalSetup: ['./src/mariadb-setup.ts', './src/temporary-folder.ts'].map(pathOf),
+    setupFiles: ['./src/use-temporary-folder.ts', './src/drop-shards.ts'].map(pathOf),
     typecheck: { enabled: false },
     // A worker loads the modules once for all of its files of a project, which often takes longer than the tests.
     isolate: false,
