@@ -80,7 +80,7 @@ test('an item in a batch has to match its version, for every write', async () =>
   expect(await accounts.get(ada.id)).toEqual(ada)
 })
 
-test('one of several batches that delete the same item takes place, and a delete by id alone is no condition', async () => {
+test('two batches never both delete the same item, and a delete by id alone is no condition', async () => {
   const { store, accounts, ada, bob } = await openAccounts()
   const { writes } = accounts
   const take = (): Promise<unknown> =>

@@ -59,8 +59,8 @@ export interface ShardConsumerStatus extends HandledCounts {
   readonly failing: number
   /**
    * Age of the oldest change that is neither handled nor failing, in milliseconds, and at least the age of the floor. `Infinity` before
-   * the first change of a consumer that starts at the beginning, 0 if this process has no partition. Undefined if that change has a time
-   * ahead of the shard's clock, so its age is unknown.
+   * the first change of a consumer that starts at the beginning, 0 if this process has no partition. Undefined while the age is unknown: before
+   * the first read of this process, and if that change has a time ahead of the shard's clock.
    */
   readonly lagMs: number | undefined
 }

@@ -345,7 +345,8 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
 
   return {
     get lagMs() {
-      if (leases.held.length === 0 || clock === undefined) return 0
+      if (leases.held.length === 0) return 0
+      if (clock === undefined) return undefined
       const { floor, now, at: readAt } = clock
       const { updated } = oldestOf(leases.held.map(empty.endFor))
       // If everything up to the floor is handled, nothing was late at that read, even with a clock behind the floor.

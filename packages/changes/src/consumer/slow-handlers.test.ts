@@ -126,6 +126,23 @@ it('a handler that never ends delays only its own partition', async () => {
   await more.stop()
 })
 
+it('the lag of a process that has partitions is unknown until it has read their shards', async () => {
+  await putMany(40)
+  let handled = 0
+  const first = start(() => void handled++)
+  await until(() => handled === 40)
+  await first.stop()
+  await putMany(10)
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>()
+  search.plan = ({ operation }) => (operation === 'floor' ? { before: () => opened } : undefined)
+  const second = start(() => void handled++)
+  await until(() => second.status().shards.reduce((sum, { partitions }) => sum + partitions, 0) === 16)
+  expect(second.status().shards.map(({ lagMs }) => lagMs)).toEqual([undefined, undefined])
+  open()
+  await until(() => handled === 50)
+  await until(() => second.status().shards.every(({ lagMs = Infinity }) => lagMs < 60_000))
+})
+
 it('a handler that never ends does not keep a consumer running after its store is closed', async () => {
   const closedStore = await DataStore.open({ shards: memoryShards(2), migrate: true })
   await closedStore.put({ n: 1 })
