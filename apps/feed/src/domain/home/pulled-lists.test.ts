@@ -95,3 +95,24 @@ test('a new entry is on the home pages of followers a second later', async () =>
   const [row] = (await readHome(data, person)).rows
   expect(row?.via.toSorted()).toEqual([publisher, source].toSorted())
 })
+
+test('a list is continued by its newest entries, and read as a whole some seconds later', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  const lists = createPulledLists(site.data)
+  const source = site.store.newId()
+  const shown = async (): Promise<string[]> =>
+    (await lists.newestOf([source])).map(({ entry_id }) => entry_id)
+  const old = await Promise.all([60_000, 50_000, 20_000].map((at) => publish(source, at)))
+  expect(await shown()).toEqual(old)
+  // A slow process has written an entry that came long ago, and another one that came just before the newest.
+  const late = await publish(source, 10_000)
+  const soon = await publish(source, 58_000)
+  const fresh = await publish(source, 70_000)
+  const [newest, ...older] = old
+  const { bumped } = await site.data.entries.update(soon, { bumped: new Date(80_000) })
+  vi.advanceTimersByTime(1_000)
+  expect(await shown()).toEqual([fresh, newest, soon, ...older])
+  vi.advanceTimersByTime(20_000)
+  expect(await shown()).toEqual([fresh, newest, soon, ...older, late])
+  expect((await lists.newestOf([source]))[2]?.bumped).toEqual(bumped)
+})

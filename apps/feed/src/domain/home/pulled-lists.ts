@@ -1,3 +1,4 @@
+import type { Entry } from '../../kinds/entry.ts'
 import { HOME_LIMIT } from '../../kinds/inbox-item.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { createSharedReads } from '../site/shared-reads.ts'
@@ -6,6 +7,12 @@ import { mergeNewest } from './merge-newest.ts'
 
 /** Milliseconds for which a list is shared. Its new entries are on home pages that much later. */
 const KEEP_MS = 1_000
+/** The same for the sources of a person, which change seldom. */
+const KEEP_SERVICES_MS = 10_000
+/** Shortest time in milliseconds for which a list is continued by its newest entries. Then it is read as a whole, with the comments on older ones. */
+const WHOLE_MS = 10_000
+/** Milliseconds before the newest known entry from which a list is continued, because entries may be written a moment after they came. */
+const OVERLAP_MS = 5_000
 /** Largest number of channels whose lists are in memory. A list of 400 rows takes some 100 KB. */
 const MOST_LISTS = 500
 /** More than `MAX_SERVICES`, because people who add several at the same time may exceed it. */
@@ -21,7 +28,7 @@ export interface PulledLists {
 }
 
 export interface PulledListsOptions {
-  /** Default: a second. */
+  /** Milliseconds for which lists are shared. Default: a second, and ten for the sources of people. */
   readonly keepMs?: number
   /** With `skip`, the default, lists on shards that do not answer are empty, and the trace knows these shards. */
   readonly onUnavailable?: 'skip' | 'fail'
@@ -35,17 +42,23 @@ interface SharedList<Item> {
   readonly isPartial: boolean
 }
 
+interface ChannelList extends SharedList<SharedRow> {
+  /** Time of `performance.now()` from which it is read as a whole. It differs between lists, so that no visit reads all of them. */
+  readonly wholeUntil: number
+}
+
 export function createPulledLists(
   { services, entries }: SiteData,
-  { keepMs = KEEP_MS, onUnavailable = 'skip' }: PulledListsOptions = {},
+  { keepMs, onUnavailable = 'skip' }: PulledListsOptions = {},
 ): PulledLists {
   const isPartial = (list: SharedList<unknown>): boolean => list.isPartial
-  const shared = { isPartial, keepMs, most: MOST_LISTS }
   const options = { verify: false, onUnavailable } as const
 
   /** The sources that people publish through. */
   const sources = createSharedReads<SharedList<string>>({
-    ...shared,
+    isPartial,
+    keepMs: keepMs ?? KEEP_SERVICES_MS,
+    most: MOST_LISTS,
     async read(person_id) {
       const { items, cost } = await services.byPerson.list(
         { person_id },
@@ -54,26 +67,22 @@ export function createPulledLists(
       return { items: items.map(({ source_id }) => source_id), isPartial: cost.missingShards !== undefined }
     },
   })
-  const newest = createSharedReads<SharedList<SharedRow>>({
-    ...shared,
-    async read(channel_id) {
+  const newest = createSharedReads<ChannelList>({
+    isPartial,
+    keepMs: keepMs ?? KEEP_MS,
+    most: MOST_LISTS,
+    async read(channel_id, before) {
+      const since = placeToContinue(before)
       const found = await entries.byChannel.list(
-        { channel_id },
+        { channel_id, ...(since !== undefined && { arrived: { gte: since } }) },
         { ...options, order: 'desc', limit: HOME_LIMIT },
       )
-      const items = found.items
-        .filter(({ quiet }) => !quiet)
-        .map(({ id, arrived, bumped, media_kind }) => ({
-          entry_id: id,
-          channel_id,
-          arrived,
-          delivered: arrived,
-          bumped,
-          media: media_kind,
-          read: false,
-          hidden: false,
-        }))
-      return { items, isPartial: found.cost.missingShards !== undefined }
+      const items = found.items.filter(({ quiet }) => !quiet).map(toRow)
+      const isPartial = found.cost.missingShards !== undefined
+      if (before === undefined || since === undefined)
+        return { items, isPartial, wholeUntil: performance.now() + WHOLE_MS * (1 + Math.random()) }
+      const older = before.items.filter(({ arrived }) => arrived < since)
+      return { ...before, items: [...items, ...older].slice(0, HOME_LIMIT), isPartial }
     },
   })
 
@@ -96,6 +105,24 @@ export function createPulledLists(
       return rows.map((row) => ({ ...row, via: via.get(row.channel_id) ?? [] }))
     },
   }
+}
+
+/** Returns the time from which a list is continued; undefined if it has to be read as a whole. */
+function placeToContinue(list: ChannelList | undefined): Date | undefined {
+  const [newest] = list?.items ?? []
+  if (list === undefined || newest === undefined || performance.now() >= list.wholeUntil) return undefined
+  return new Date(newest.arrived.getTime() - OVERLAP_MS)
+}
+
+function toRow({
+  id,
+  channel_id,
+  arrived,
+  bumped,
+  media_kind,
+}: Pick<Entry, 'id' | 'channel_id' | 'arrived' | 'bumped' | 'media_kind'>): SharedRow {
+  const times = { arrived, delivered: arrived, bumped }
+  return { entry_id: id, channel_id, ...times, media: media_kind, read: false, hidden: false }
 }
 
 const listsOfSites = new WeakMap<SiteData, PulledLists>()

@@ -5,7 +5,8 @@ export interface SharedReads<Value> {
 }
 
 export interface SharedReadsOptions<Value> {
-  readonly read: (key: string) => Promise<Value>
+  /** Reads the value of a key. May begin with the value that was kept before. */
+  readonly read: (key: string, before: Value | undefined) => Promise<Value>
   /** Tells whether a value lacks what is on a shard that does not answer. */
   readonly isPartial: (value: Value) => boolean
   /** Milliseconds from the beginning of a read during which its value is kept. */
@@ -17,6 +18,8 @@ export interface SharedReadsOptions<Value> {
 interface Kept<Value> {
   readonly reading: Promise<Value>
   readonly began: number
+  /** Undefined until the read has ended. */
+  value?: Value
 }
 
 /**
@@ -33,7 +36,7 @@ export function createSharedReads<Value>({
   const kept = new Map<string, Kept<Value>>()
 
   async function readFor(key: string): Promise<Value> {
-    const fresh = { reading: read(key), began: performance.now() }
+    const fresh: Kept<Value> = { reading: read(key, kept.get(key)?.value), began: performance.now() }
     kept.delete(key)
     kept.set(key, fresh)
     for (const oldest of kept.keys()) {
@@ -44,6 +47,7 @@ export function createSharedReads<Value>({
     try {
       const value = await fresh.reading
       isWhole = !isPartial(value)
+      fresh.value = value
       return value
     } finally {
       if (!isWhole && kept.get(key) === fresh) kept.delete(key)
@@ -55,7 +59,7 @@ export function createSharedReads<Value>({
       const known = kept.get(key)
       if (known === undefined || performance.now() - known.began >= keepMs) return readFor(key)
       const value = await known.reading.catch(() => undefined)
-      return value === undefined || isPartial(value) ? read(key) : value
+      return value === undefined || isPartial(value) ? read(key, undefined) : value
     },
   }
 }
