@@ -8,8 +8,8 @@ import { createDeliveryTally } from './delivery-tally.ts'
 import type { Latencies } from './latencies.ts'
 import { createRate, type Rate } from './rate.ts'
 
-/** Milliseconds between two looks at entries whose items are missing, and between two tries while a shard does not answer. */
-const SETTLE_MS = 500
+/** Milliseconds between two looks at the changes, and at entries whose items are missing. */
+const LOOK_MS = 500
 /** Milliseconds for which numbers are shown again. */
 const FRESH_MS = 500
 /** Seconds of calls from which the p99 is computed, and the least number of them. */
@@ -47,14 +47,14 @@ export function openPulse({ site, latencies, statements, playing, onError }: Pul
 
   async function follow(): Promise<void> {
     const kinds = [Entry.name, InboxItem.name]
-    for await (const { id, entity } of store.changes({ kinds, signal, onDamaged: 'skip' }))
+    for await (const { id, entity } of store.changes({ kinds, signal, onDamaged: 'skip', pollMs: LOOK_MS }))
       if (tally.add(id, entity)) posts.count()
   }
 
   async function repeat(work: () => Promise<void>): Promise<void> {
     while (!signal.aborted) {
       await work().catch(report)
-      await sleep(SETTLE_MS, undefined, { signal, ref: false }).catch(() => {})
+      await sleep(LOOK_MS, undefined, { signal, ref: false }).catch(() => {})
     }
   }
 
