@@ -51,5 +51,5 @@ test('idea 1: a crawler takes over the source of one that was killed in the midd
   const fetched = (await site.data.sources.get(id))?.fetched?.getTime() ?? 0
   expect(fetched).toBeGreaterThanOrEqual(leased?.leased_until?.getTime() ?? Infinity)
   expect(server.requests).toHaveLength(2)
-  expect(await site.data.entries.byPublisher.all({ channel_id: id })).toMatchObject([{ title: 'a' }])
+  expect(await site.data.entries.byPublisher.all({ publisher_id: id })).toMatchObject([{ title: 'a' }])
 })

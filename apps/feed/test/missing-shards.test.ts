@@ -169,7 +169,7 @@ describe.each(SHARDS)('with %s stopped', (shard) => {
   test('a form of a person whose account is missing says that nothing was saved, and saves nothing', async () => {
     const visitor = await visitorOn(shard)
     const { id } = people[shard]![0]!
-    const ofPerson = (): Promise<number> => site.site.data.entries.byPublisher.count({ channel_id: id })
+    const ofPerson = (): Promise<number> => site.site.data.entries.byPublisher.count({ publisher_id: id })
     const before = await ofPerson()
     stop(shard)
     const reply = await visitor.post('/post', { title: 'Written during an outage', link: '' })

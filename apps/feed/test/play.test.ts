@@ -69,7 +69,7 @@ test(
         Array.from({ length: size.sources }, () => [undefined, undefined]),
       )
       const items = await Promise.all(
-        played.map(({ id }) => data.entries.byPublisher.count({ channel_id: id }, { exact: true })),
+        played.map(({ id }) => data.entries.byPublisher.count({ publisher_id: id }, { exact: true })),
       )
       // Each source has a first item each day.
       expect(Math.min(...items)).toBeGreaterThanOrEqual(day)

@@ -70,7 +70,7 @@ async function take(limit = 10): Promise<string[]> {
 }
 
 const titles = async (source_id: string): Promise<string[]> =>
-  (await site.data.entries.byPublisher.all({ channel_id: source_id })).map(({ title }) => title)
+  (await site.data.entries.byPublisher.all({ publisher_id: source_id })).map(({ title }) => title)
 
 test('a fetch stores the feed, and plans the next one by its items', async () => {
   const dates = [1, 2, 3].map((hours) => new Date(time.getTime() - hours * 7 * HOUR))
@@ -107,7 +107,7 @@ test('a feed that has not changed is not stored again, by status 304 or by its d
   const id = await add('/feed')
   const first = await crawl(id)
   const versions = async (): Promise<number[]> =>
-    (await site.data.entries.byPublisher.all({ channel_id: id })).map(({ version }) => version)
+    (await site.data.entries.byPublisher.all({ publisher_id: id })).map(({ version }) => version)
   const before = await versions()
   const second = await crawl(id)
   expect(server.requests).toHaveLength(2)

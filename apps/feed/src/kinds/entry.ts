@@ -17,11 +17,10 @@ const schema = z.object({
   source_id: z.string().optional(),
   /** The import that created it. */
   import_id: z.string().optional(),
-  /**
-   * Channel that people follow to get it: its source, or else the person who wrote it. A removed entry has its own id here, which nobody
-   * follows, so that no list of a channel has it.
-   */
+  /** Channel that people follow to get it: its source, or else the person who wrote it. */
   channel_id: z.string(),
+  /** The same, for lists of the channel and for searches. Absent once it is removed, so that they do not have it. */
+  publisher_id: z.string().optional(),
   /** Time by its feed, and for a message that of its form. See `UNDATED_BEFORE`. */
   published: z.date(),
   /** Time at which the site got it. Home pages order entries by it. */
@@ -66,7 +65,7 @@ export const Entry = defineKind('entry', {
      * Serves the pages of sources and people, too. All rows of a channel are on one shard. A person's page merges the person's messages
      * and the entries of the sources that the person publishes through.
      */
-    byPublisher: { by: [{ channel_id: 'uuid' }, { published: 'time' }] },
+    byPublisher: { by: [{ publisher_id: { type: 'uuid', nulls: 'skip' } }, { published: 'time' }] },
     /** Has all that a home page needs of a channel that is read at each visit, so that the page reads only the entries that it shows. */
     byChannel: {
       by: [{ channel_id: 'uuid' }, { arrived: 'time' }],

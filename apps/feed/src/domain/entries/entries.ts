@@ -30,7 +30,7 @@ export function entriesOfPerson(
   cursor?: string,
 ): Promise<List<Entry>> {
   // A page of the index would have all entries of one channel before those of the next.
-  const channels = entries.byPublisher.condition({ channel_id: { in: [personId, ...services] } })
+  const channels = entries.byPublisher.condition({ publisher_id: { in: [personId, ...services] } })
   return entries.intersect([channels], { order: 'desc', limit: ENTRIES_PER_PAGE, cursor, ...SKIP })
 }
 
@@ -41,7 +41,7 @@ export function entriesOfSource(
   cursor?: string,
 ): Promise<List<Entry>> {
   return entries.byPublisher.page(
-    { channel_id: sourceId },
+    { publisher_id: sourceId },
     { order: 'desc', limit: ENTRIES_PER_PAGE, cursor, ...SKIP },
   )
 }
@@ -152,8 +152,8 @@ export async function removeContent(
     terms: unset,
     tag_keys: unset,
     edited: unset,
-    // With these, lists of channels, sources and imports do not have it, and it is never delivered.
-    channel_id: id,
+    // Without these, lists of channels and imports do not have it; `quiet` keeps it out of home pages.
+    publisher_id: unset,
     person_id: unset,
     source_id: unset,
     import_id: unset,

@@ -20,6 +20,7 @@ export function freshEntry(facts: EntryFacts, arrived: Date): Omit<Entry, 'id' |
     ...linkedAs(facts),
     ...foundBy(facts),
     channel_id,
+    publisher_id: channel_id,
     arrived,
     bumped: arrived,
     comments: 0,

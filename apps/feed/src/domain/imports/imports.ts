@@ -113,7 +113,7 @@ async function deleteEmptySource(
   personId: string,
 ): Promise<'sources' | 'keptSources' | 'othersSources'> {
   const { entries, sources, follows, services } = data
-  const entry = await entries.byPublisher.first({ channel_id: id }, { order: 'desc' })
+  const entry = await entries.byPublisher.first({ publisher_id: id }, { order: 'desc' })
   if (entry?.import_id === importId) return 'keptSources'
   if (entry !== undefined || (await isUsedByOthers(data, id, personId))) {
     await sources.update(id, { import_id: entry?.import_id ?? unset })

@@ -113,9 +113,9 @@ function readerOf(
     ...tags.map((tag) => entries.byTag.condition({ tag_keys: tag, ...range })),
   ]
   if (channels !== undefined)
-    conditions.push(entries.byPublisher.condition({ channel_id: { in: channels }, ...range }))
+    conditions.push(entries.byPublisher.condition({ publisher_id: { in: channels }, ...range }))
   if (source !== undefined)
-    conditions.push(entries.byPublisher.condition({ channel_id: source.id, ...range }))
+    conditions.push(entries.byPublisher.condition({ publisher_id: source.id, ...range }))
   const [term] = terms
   // Rows of one term are on the shards of their entries, so a page of them needs fewer statements than an intersection.
   if (term !== undefined && conditions.length === 1) {

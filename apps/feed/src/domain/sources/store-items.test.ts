@@ -24,7 +24,7 @@ async function store(items: readonly (RssItem | string)[], isFirst = false): Pro
 }
 
 const entries = (): Promise<Entry[]> =>
-  site.data.entries.byPublisher.all({ channel_id: sourceId }, { order: 'desc' })
+  site.data.entries.byPublisher.all({ publisher_id: sourceId }, { order: 'desc' })
 const titles = async (): Promise<string[]> => (await entries()).map(({ title }) => title)
 
 const storm = { guid: 'v1', title: 'Storm comes', link: 'http://news.example/story-1' }

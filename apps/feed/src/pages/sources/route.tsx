@@ -37,7 +37,7 @@ export async function sourceRoutes(app: FastifyInstance): Promise<void> {
     const { id, person_id, same_as } = source
     const [list, total, owners, others, following, service] = await Promise.all([
       entriesOfSource(data, id, cursorOf(request)),
-      data.entries.byPublisher.count({ channel_id: id }, { exact: false, ...SKIP }),
+      data.entries.byPublisher.count({ publisher_id: id }, { exact: false, ...SKIP }),
       byId(data.people, [person_id]),
       byId(data.sources, [same_as]),
       followingOf(data, id, viewer?.id),
