@@ -89,7 +89,7 @@ describe('the reader of MessagePack, beside a scan and msgpackr', () => {
       fc.property(bag, ([first, rest]) => {
         sameByBoth(Uint8Array.from([first, ...rest]))
       }),
-      { numRuns: isLong ? 20_000 : 5_000 },
+      { numRuns: isLong ? 20_000 : 2_000 },
     )
   })
 

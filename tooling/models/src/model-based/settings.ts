@@ -1,4 +1,4 @@
-import { isLong } from '@looseleaf-tooling/vitest/long'
+import { runsOf } from '@looseleaf-tooling/vitest/long'
 import type { Parameters } from 'fast-check'
 
 const { LOOSELEAF_MODEL_RUNS, LOOSELEAF_MODEL_SEED, LOOSELEAF_MODEL_PATH, LOOSELEAF_MODEL_REPLAY } =
@@ -8,12 +8,12 @@ const { LOOSELEAF_MODEL_RUNS, LOOSELEAF_MODEL_SEED, LOOSELEAF_MODEL_PATH, LOOSEL
 export const replayPath: string | undefined = LOOSELEAF_MODEL_REPLAY
 
 /**
- * Returns settings for fast-check: `runs` histories, half as many in a short run, or `LOOSELEAF_MODEL_RUNS`
+ * Returns settings for fast-check: `runs` histories, a third in a short run, or `LOOSELEAF_MODEL_RUNS`
  * times as many if that is set. A given seed repeats its histories.
  */
 export function propertySettings(runs: number): Parameters<unknown> {
   return {
-    numRuns: Math.ceil((isLong ? runs : runs / 2) * factor()),
+    numRuns: runsOf(runs * factor()),
     // A failing history is long. Shrinking may take minutes, not hours.
     interruptAfterTimeLimit: 60_000 + 20_000 * factor(),
     markInterruptAsFailure: false,

@@ -97,7 +97,8 @@ export function joinedScanContract(
         }
       }
 
-      for (const length of [0, 1, 2, 41, 150]) {
+      // A table is enough for a call of several statements.
+      for (const length of spec.covering ? [0, 1, 2, 41] : [0, 1, 2, 41, 150]) {
         test(`${length} scans return their rows, each with its entity or the version of that`, async () => {
           const mixed = Array.from({ length }, randomScan)
           // Scans that differ in their values only.
