@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { startCleaner, type DriverFactory } from 'looseleaf'
 import { expect, onTestFinished, vi } from 'vitest'
 import { createVisitor, openTestSite, type Visitor } from './support.ts'
@@ -25,6 +26,8 @@ export async function indexComesAndGoes(shards: DriverFactory): Promise<readonly
       await tomas.signIn('tomas')
       const other = await post(tomas, `Meanwhile ${posts++}`)
       for (const address of [path, other]) expect((await tomas.get(address)).statusCode).toBe(200)
+      // Leaves time to the cleaner, which shares the process.
+      await pause(50)
     }
   })()
   // Errors are thrown by `await posting` at the end.
