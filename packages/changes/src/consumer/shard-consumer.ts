@@ -1,4 +1,4 @@
-import { formatId, isLooseleafError, parseId } from '@looseleaf/core'
+import { formatId, isLooseleafError } from '@looseleaf/core'
 import { elapsedBy, type EntityRow, type FloorState, type UpdatedPlace } from '@looseleaf/core/internal'
 import { longestBody, wholeRows, type EngineContext } from '@looseleaf/index-engine/internal'
 import {
@@ -18,6 +18,7 @@ import type { PassedChanges } from './passed-changes.ts'
 import { comparePlaces, newestOf, oldestOf } from './places.ts'
 import type { Replays } from './replays.ts'
 import type { RetrySlots } from './retry-slots.ts'
+import { createDueRows } from './due-rows.ts'
 import { createEmptyStretch } from './empty-stretch.ts'
 import { createRetryTurns } from './retry-turns.ts'
 import { MAX_FAILING, type RowHandler } from './row-handler.ts'
@@ -79,6 +80,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   let fallbacks = 0
   const empty = createEmptyStretch()
   const waiting = createWaitingRows(moved, onError)
+  const dueRows = createDueRows(context, currentShard, moved, signal)
 
   /** Work in flight by partition number. A busy partition begins nothing else, and it is not released. */
   const busy = new Map<number, Promise<unknown>>()
@@ -277,7 +279,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   async function retry(): Promise<boolean> {
     const due = turns.next(idle(), retrySlots.free)
     if (due.size === 0) return false
-    const rows = await readDue(due)
+    const rows = await dueRows.read(due)
     const durable = [...rows.values()].filter((row) => row !== 'later')
     const beginBy = elapsed() + PAGE_MS
     const byPartition = Map.groupBy(durable, (row) => due.get(formatId(row.id)) as HeldPartition)
@@ -291,39 +293,6 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     await waitUpTo(begun, RETRY_MS)
     hasNews = true
     return true
-  }
-
-  /**
-   * Reads the rows of these entities, by id. `later` stands for a row that may not be durable yet. Returns nothing if the buckets of the
-   * shard have changed: the next retry goes by the new ones.
-   */
-  async function readDue(due: ReadonlyMap<string, HeldPartition>): Promise<Map<string, EntityRow | 'later'>> {
-    const ids = [...due.keys()].map(parseId)
-    const read = async (): Promise<Map<string, EntityRow>> => {
-      const found = new Map<string, EntityRow>()
-      const { entities } = currentShard()
-      const bounded = await entities.readBounded(ids, longestBody(ids.length), { signal })
-      const existing = bounded.filter((row) => row !== undefined)
-      for await (const run of wholeRows(currentShard(), context, existing, { signal }))
-        for (const row of run) found.set(formatId(row.id), row)
-      return found
-    }
-    const rows = await read()
-    const { epoch, purged } = await currentShard().entities.floor({ signal })
-    if (epoch !== moved.epoch) return new Map()
-    const missing = [...due].filter(([id]) => !rows.has(id))
-    // The tombstone was purged while the change failed. The deletion is still handed over, with the highest version that was purged.
-    for (const [id, { failing, place }] of missing) {
-      const version = Math.max(purged.version - 1, failing.get(id)?.version ?? 0)
-      rows.set(id, { id: parseId(id), version, updated: place.updated - 1, body: null })
-    }
-    const isBelow = ([id, { updated }]: [string, EntityRow]): boolean => updated < due.get(id)!.place.updated
-    if ([...rows].every(isBelow)) return rows
-    // Some entity was written after the place of its partition. That write comes later by itself, unless the partition is full of failing
-    // changes and waits. So make the current rows durable, and retry those that the flush found unchanged.
-    await currentShard().flush({ signal })
-    const again = await read()
-    return new Map([...again].map(([id, row]) => [id, rows.get(id)?.version === row.version ? row : 'later']))
   }
 
   /** Turns dead letters that are marked for replay into failing changes. */
