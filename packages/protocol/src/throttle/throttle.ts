@@ -113,7 +113,8 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined, sh
   ): Promise<T> {
     for (let failures = 0; ; failures++) {
       await wait(state, 'latency', state.pauseUntil - elapsed(), signal)
-      await rest(signal)
+      const resting = rest(signal)
+      if (resting !== undefined) await resting
       try {
         return await work()
       } catch (error) {
