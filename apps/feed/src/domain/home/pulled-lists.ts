@@ -51,12 +51,11 @@ export function createPulledLists(
   { services, entries }: SiteData,
   { keepMs, onUnavailable = 'skip' }: PulledListsOptions = {},
 ): PulledLists {
-  const isPartial = (list: SharedList<unknown>): boolean => list.isPartial
   const options = { verify: false, onUnavailable } as const
 
   /** The sources that people publish through. */
   const sources = createSharedReads<SharedList<string>>({
-    isPartial,
+    isPartial: hasGaps,
     keepMs: keepMs ?? KEEP_SERVICES_MS,
     most: MOST_LISTS,
     async read(person_id) {
@@ -68,7 +67,7 @@ export function createPulledLists(
     },
   })
   const newest = createSharedReads<ChannelList>({
-    isPartial,
+    isPartial: hasGaps,
     keepMs: keepMs ?? KEEP_MS,
     most: MOST_LISTS,
     async read(channel_id, before) {
@@ -105,6 +104,10 @@ export function createPulledLists(
       return rows.map((row) => ({ ...row, via: via.get(row.channel_id) ?? [] }))
     },
   }
+}
+
+function hasGaps({ isPartial }: SharedList<unknown>): boolean {
+  return isPartial
 }
 
 /** Returns the time from which a list is continued; undefined if it has to be read as a whole. */

@@ -234,7 +234,10 @@ test('items without a date keep the order of the file, and never stand above new
     const published = async (text: string): Promise<Map<string, number>> => {
       const result = await importText(site, text)
       if (result.type !== 'feed') throw new Error(JSON.stringify(result))
-      const { items } = await entries.byPublisher.page({ publisher_id: result.stored.sourceId }, { limit: 10 })
+      const { items } = await entries.byPublisher.page(
+        { publisher_id: result.stored.sourceId },
+        { limit: 10 },
+      )
       return new Map(items.map((entry) => [entry.title, entry.published.getTime()]))
     }
     const dated = await published(
