@@ -37,7 +37,7 @@ test('idea 1: a crawler takes over the source of one that was killed in the midd
   child.kill('SIGKILL')
   server.on('/feed', answer(rss(['a'])))
 
-  const feeds = openFeeds(site.data, { crawl: true, crawlAllow: [server.place], leaseMs: LEASE_MS })
+  const feeds = openFeeds(site.data, { crawl: true, crawlAllow: [server.place] })
   onTestFinished(() => feeds.stop())
   await expect
     .poll(

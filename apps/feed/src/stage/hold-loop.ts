@@ -26,8 +26,9 @@ export async function holdLoop(
       // The store may be held or broken too.
       const others = await waiting().catch(() => '')
       showProgress(`it starts again at ${until}${others === '' ? '' : `; ${others}`}`)
-      // An early end is not an error.
-      await sleep(Math.min(LOOK_MS, end - Date.now()), undefined, { signal, ref: false }).catch(() => {})
+      // A timer may fire within the millisecond before its time. An early end is not an error.
+      const ms = Math.min(LOOK_MS, end - Date.now() + 1)
+      await sleep(ms, undefined, { signal, ref: false }).catch(() => {})
     }
   } finally {
     await loop.start()
