@@ -202,6 +202,25 @@ test.each(sizes)(
   },
 )
 
+test('a delete of index rows with their entities is one join, whose plan does not grow with the rows', async () => {
+  const entities = Array.from({ length: 20 }, newEntity)
+  await shard.entities.insert(entities, { epoch })
+  sent = []
+  await shard.entities.replace(
+    entities.map((entity) => ({
+      ...entity,
+      base: 1,
+      version: 2,
+      local: { remove: [{ spec: index, rows: [rowOf(entity, false)] }] },
+    })),
+    { epoch },
+  )
+  const statement = sent.find((text) => text.startsWith('DELETE')) ?? ''
+  const [plan] = await observer.query<RowDataPacket[]>(`EXPLAIN ${statement}`)
+  expect(statement).toContain(`\`${index.table}\``)
+  expect(plan.filter((each) => String(each['select_type']).includes('SUBQUERY'))).toEqual([])
+})
+
 test('pending rows of one statement are in the order of their key', async () => {
   const entities = Array.from({ length: 5 }, newEntity)
   await shard.entities.insert(
