@@ -1,6 +1,6 @@
 import type { Shard } from '@looseleaf/core'
 import { expect, it } from 'vitest'
-import { readableFloor } from './floor.ts'
+import { readableFloor, timeBelowFloor } from './floor.ts'
 
 const SECOND = 1_000_000
 
@@ -35,4 +35,17 @@ it('a floor that another process has just raised is read after a flush', async (
   const { calls, floorAt } = shardOf(20, 20.1, 0)
   expect(await floorAt(5)).toBe(20)
   expect(calls).toEqual(['floor', 'flush', 'floor'])
+})
+
+it.each([
+  ['the first of two raises, the second of which is above it', [7, 8], [1, 1, 1], 7],
+  ['that of later raises if the server was connected to anew in between', [7, 9, 5, 6], [1, 2, 2, 2], 5],
+  ['that of later raises if a crash has lowered the floor in between', [7, 7, 8, 9], [1, 1, 1, 1], 8],
+])('a time below the floor on disk is %s', async (_, floors, connections, time) => {
+  const shard = {
+    entities: { raiseFloor: async () => floors.shift() },
+    connections: () => ({ opened: connections.shift() }),
+  } as unknown as Shard
+  expect(await timeBelowFloor(shard, undefined)).toBe(time)
+  expect(floors).toEqual([])
 })

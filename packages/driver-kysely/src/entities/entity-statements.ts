@@ -152,8 +152,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     version: RawBuilder<unknown>,
     overwritten: (column: string) => RawBuilder<unknown> = (column) => flavor.incoming(column),
   ): RawBuilder<unknown> => {
-    // `updated` stands last: MySQL assigns columns one after the other, and the others compare the stored time.
-    const assignments = ['version', 'body', 'updated'].map(
+    const assignments = ['version', 'updated', 'body'].map(
       (column) => sql`${sql.ref(column)} = ${overwritten(column)}`,
     )
     return sql`${insertAt(count, version)} ${flavor.onDuplicate(['id'])} ${sql.join(assignments)}`

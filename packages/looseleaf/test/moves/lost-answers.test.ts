@@ -1,8 +1,9 @@
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
-import type { Driver, EntityId } from '@looseleaf/core'
-import type { ShardCatalog, ShardServes } from '@looseleaf/core/internal'
+import { parseId, type Driver, type EntityId } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
+import { entitiesIn } from '@looseleaf/protocol/internal'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
 import { movesOf } from '@looseleaf/mover'
@@ -59,37 +60,42 @@ test('a source is emptied although the end of the move had reached the first sha
 })
 
 test.each([
-  ['before its bucket is handed over', (serves: ShardServes) => serves.away !== undefined],
-  ['before the seal', (serves: ShardServes) => serves.leaving?.[0]?.sealed !== undefined],
-])('a copy that arrives once more %s overwrites no later copy of its entity', async (_, isMoment) => {
+  ['before the seal', false],
+  ['before its bucket is handed over', true],
+])('a copy that arrives once more %s overwrites no later copy of its entity', async (_, isAtHandOver) => {
   const driver = await memoryShards(2).connect()
-  const writer = await filledStore(driver, 60)
+  const writer = await filledStore(driver, 10)
   const { entities } = driver.shards[1]!
-  let first: Parameters<typeof entities.receive> | undefined
+  const isIn = entitiesIn(writer.context, SOME_BUCKETS)
+  const id = [...(await contentsOf(writer)).keys()].find((each) => isIn(parseId(each))) as EntityId
+  let rank = 1_000
+  const update = async (): Promise<void> => {
+    rank++
+    await writer.update(id, (bag) => ({ ...bag, rank }))
+  }
+  const copies: Parameters<typeof entities.receive>[] = []
   let isAgain = false
-  const store = await openPlain(driver, ({ shard, table, operation, args }) => {
-    if (shard === 1 && operation === 'receive' && first === undefined) {
-      first = args as unknown as typeof first
-      return { after: () => replaceAll(writer) }
-    }
-    const { serves } = (
-      table === 'catalog' && operation === 'change' && shard === 0 ? args[0] : {}
-    ) as Partial<ShardCatalog>
-    if (first === undefined || serves === undefined || isAgain || !isMoment(serves)) return undefined
+  const repeat = async (): Promise<void> => {
     isAgain = true
-    return { before: () => entities.receive(...first!).catch(() => undefined) }
+    for (const args of copies.slice(0, -1)) await entities.receive(...args).catch(() => undefined)
+  }
+  const store = await openPlain(driver, ({ shard, operation, args }) => {
+    if (shard === 1 && operation === 'receive') copies.push(args as unknown as (typeof copies)[number])
+    if (shard !== 0 || isAgain) return undefined
+    // Before each pass, so that each one copies the entity.
+    if (operation === 'raiseFloor') return { before: update }
+    const { serves } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
+    if (serves?.away !== undefined) return { before: repeat }
+    if (serves?.leaving?.[0]?.sealed === undefined) return undefined
+    return { before: isAtHandOver ? update : repeat }
   })
-  expect(await tunedMoveBuckets(store, plan)).toMatchObject({ state: 'done' })
+  expect(await tunedMoveBuckets(store, plan, { groups: 1 })).toMatchObject({ state: 'done' })
   expect(isAgain).toBe(true)
-  for (const text of (await contentsOf(await openStore(driver))).values())
-    expect(JSON.parse(text)[1]).toMatchObject({ rank: 7 })
+  expect(copies.length).toBeGreaterThan(3)
+  const fresh = await openStore(driver)
+  expect(await fresh.get(id)).toMatchObject({ rank })
   await driver.close()
 })
-
-async function replaceAll(writer: DataStore): Promise<void> {
-  for (const id of (await contentsOf(writer)).keys())
-    await writer.update(id as EntityId, (bag) => ({ ...bag, rank: 7 }))
-}
 
 test('a mover whose claim of the move had no answer goes on at once, and waits for no other process', async () => {
   const driver = await memoryShards(2).connect()

@@ -79,6 +79,9 @@ export function copiesContract(runner: TestFunctions, make: MakeDriverHarness): 
       await expectStored(later, laterTime)
       await expectStored(rows.slice(2), updated)
       expect(await entities.readVersions([fresh.id])).toEqual([3])
+      const again = later.map((row) => ({ ...row, version: 4 }))
+      await entities.receive(again, { epoch, updated: laterTime })
+      await expectStored(again, laterTime)
     })
 
     test('a copy with another epoch, or with a time above the floor, is STALE_EPOCH, and no row is written', async () => {
