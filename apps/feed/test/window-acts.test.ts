@@ -1,5 +1,5 @@
 import { memoryShards } from 'looseleaf'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { indexComesAndGoes } from './index-comes-and-goes.ts'
 import { addOffered, createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
 
@@ -29,6 +29,11 @@ test('planted dangling rows appear on no page, are counted in its foot, and are 
   expect(broken.discarded).toBeGreaterThan(10)
   expect(textOf((await window.get('/store/faults')).body)).toMatch(/planted\s*40 rows/)
   expect((await window.post('/store/faults', { clean: 'entry_by_time' })).statusCode).toBe(303)
+  // The cleaning gives way to pages, and may go on behind the answer.
+  await vi.waitFor(
+    async () => expect(textOf((await window.get('/store/faults')).body)).toContain('40 rows deleted.'),
+    { timeout: 60_000 },
+  )
   expect(await home()).toEqual(before)
 })
 
