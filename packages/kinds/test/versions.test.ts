@@ -45,6 +45,26 @@ test('an old shape is upgraded when it is read, and stored at the next write', a
   expect(await people.byName.first({ name: 'Ada Lovelace' })).toMatchObject({ id, email: 'ada@example.com' })
 })
 
+test('an item that this process has just written is updated without a read, and keeps what a newer program has stored', async () => {
+  const store = await openStore(Second)
+  const people = Second.in(store)
+  const address = { street: 'Main', floor: 2 }
+  const { id } = await Newer.in(store).insert({ name: 'Ada', address })
+  const verbsOf = (work: () => Promise<unknown>): Promise<string[]> =>
+    store.trace(async ({ statements }) => {
+      await work()
+      return statements.map(({ operation }) => operation)
+    })
+  const read = (await people.get(id))!
+  let item = read
+  expect(await verbsOf(async () => (item = await people.update(read, { name: 'Ada L.' })))).toContain(
+    'SELECT',
+  )
+  expect(await verbsOf(() => people.update(item, { name: 'Ada Lovelace' }))).not.toContain('SELECT')
+  expect(await store.get(id)).toMatchObject({ name: 'Ada Lovelace', address })
+  expect(await people.byName.first({ name: 'Ada L.' })).toBeUndefined()
+})
+
 test('a property of a newer program survives an update by an older one', async () => {
   const store = await openStore(Second)
   const address = { street: 'Main', floor: 2 }
