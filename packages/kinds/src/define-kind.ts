@@ -94,7 +94,13 @@ export interface AnyKind {
 }
 
 /** A kind of entities, independent of a store. */
-export interface Kind<S extends Schema, Indexes, Near = undefined> extends AnyKind {
+export interface Kind<
+  S extends Schema,
+  Indexes,
+  Near = undefined,
+  Name extends string = string,
+> extends AnyKind {
+  readonly name: Name
   readonly schema: S
   /** Returns the collection of the kind's entities in a store. */
   in(store: DataStore): Collection<S, Indexes, Near>
@@ -164,7 +170,8 @@ export function defineKind<
   const Indexes extends { readonly [name: string]: SuggestedIndex<SchemaOutput<S>> } = {},
   const Expires extends TimeOf<SchemaOutput<S>> | (string & {}) = string,
   const Near extends NearOption | PathOf<SchemaOutput<S>> | undefined = undefined,
->(name: string, options: KindOptions<S, Indexes, Expires, Near>): Kind<S, Indexes, Near> {
+  Name extends string = string,
+>(name: Name, options: KindOptions<S, Indexes, Expires, Near>): Kind<S, Indexes, Near, Name> {
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw badArgument(
       'defineKind',

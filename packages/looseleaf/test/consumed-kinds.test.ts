@@ -71,7 +71,7 @@ describe('the items of a consumer of kinds', () => {
         'one',
         ({ item, kind }) => {
           expectTypeOf(item).toEqualTypeOf<ItemOf<typeof Entry> | undefined>()
-          expectTypeOf(kind).toEqualTypeOf<string | undefined>()
+          expectTypeOf(kind).toEqualTypeOf<'entry' | undefined>()
         },
         {
           kinds: [Entry],
@@ -82,8 +82,12 @@ describe('the items of a consumer of kinds', () => {
       consume(
         store,
         'two',
-        ({ item }) =>
-          expectTypeOf(item).toEqualTypeOf<ItemOf<typeof Entry> | ItemOf<typeof Comment> | undefined>(),
+        ({ kind, item }) => {
+          expectTypeOf(item).toEqualTypeOf<ItemOf<typeof Entry> | ItemOf<typeof Comment> | undefined>()
+          if (kind === 'entry') expectTypeOf(item).toEqualTypeOf<ItemOf<typeof Entry> | undefined>()
+          if (kind === 'comment') expectTypeOf(item).toEqualTypeOf<ItemOf<typeof Comment> | undefined>()
+          if (kind === undefined) expectTypeOf(item).toEqualTypeOf<undefined>()
+        },
         { kinds: [Entry, Comment] },
       )
     // @ts-expect-error: the changes of kinds have an item, and no entity

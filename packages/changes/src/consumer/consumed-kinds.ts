@@ -19,18 +19,24 @@ export interface ConsumedKind<Item extends object = object> {
 
 type ItemOf<Kind> = Kind extends ConsumedKind<infer Item> ? Item : never
 
-/** The latest state of an entity of a consumer's kinds after one or more writes, or a deletion. */
-export interface ChangedItem<Kind = ConsumedKind> extends Omit<ChangedEntity, 'entity'> {
+/**
+ * The latest state of an entity of a consumer's kinds after one or more writes, or a deletion. The name of the kind tells which type the item has.
+ */
+export type ChangedItem<Kind extends ConsumedKind = ConsumedKind> =
+  | (Kind extends ConsumedKind ? ChangeOf<Kind['name'], ItemOf<Kind>> : never)
+  | ChangeOf<undefined, never>
+
+interface ChangeOf<Name extends string | undefined, Item> extends Omit<ChangedEntity, 'entity'> {
   /**
    * Name of the kind, also if the item has expired. Undefined for a deletion, because a tombstone has no kind, and for an entity that got
    * another kind while its change failed.
    */
-  readonly kind: string | undefined
+  readonly kind: Name
   /**
    * The item as a read of the kind returns it, with upgrades and defaults. Undefined if `kind` is, and if the item has expired. A deletion may be of
    * an entity of any kind.
    */
-  readonly item: ItemOf<Kind> | undefined
+  readonly item: Item | undefined
 }
 
 /** A change in the form that the handler of a consumer gets. */
