@@ -31,11 +31,15 @@ export function runOf(job: CleanJob, target: IndexTarget): RunRecord {
   return run
 }
 
+/** Creates a pass over leased parts. Calls of the process may pause a page for longer than a lease, so the leases are renewed after pauses. */
 export function passOf(
   job: CleanJob,
-  { removals }: LeasedParts,
+  { removals, renew }: LeasedParts,
   signal: AbortSignal | undefined,
 ): RepairPass {
-  const { throttle } = job
+  const throttle: Throttle = {
+    ...job.throttle,
+    rest: (ofRest) => job.throttle.rest(ofRest)?.then(() => renew({ signal: ofRest })),
+  }
   return createRepairPass(job.context, { ...job.options, signal }, { throttle, removals })
 }

@@ -25,7 +25,7 @@ beforeEach(async () => {
   tasks = driver.shards[1]!.tasks
 })
 
-interface Claimed extends Pick<LeasedParts, 'checkpoint' | 'release' | 'removals'> {
+interface Claimed extends Pick<LeasedParts, 'checkpoint' | 'renew' | 'release' | 'removals'> {
   readonly lease: PartLease
 }
 
@@ -65,6 +65,18 @@ describe('a part', () => {
     expect(await claim('a')).toBeUndefined()
     time.leap(LEASE_MS)
     expect(await claim('a')).toBeDefined()
+  })
+
+  it('a part whose work pauses for longer than its lease stays with its worker, at its saved place', async () => {
+    const first = (await claim('a'))!
+    first.lease.part.seen = 7
+    for (let paused = 0; paused < 2 * LEASE_MS; paused += LEASE_MS / 2) {
+      time.leap(LEASE_MS / 2)
+      await first.renew({})
+      expect(await claim('b')).toBeUndefined()
+    }
+    expect(first.lease.isHeld).toBe(true)
+    expect(await stored()).toMatchObject({ seen: 0 })
   })
 
   it('a part resumes at its saved place, in the same run only', async () => {

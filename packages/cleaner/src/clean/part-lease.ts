@@ -21,6 +21,8 @@ export interface LeasedParts {
   readonly removals: KeptRemovals
   /** If a save is due, deletes the dangling rows found so far, saves the parts, and renews the leases. */
   checkpoint(options: CallOptions): Promise<void>
+  /** Renews the leases if they are to be renewed soon, within a piece of work that pauses for calls. Saves no progress. */
+  renew(options: CallOptions): Promise<void>
   /** Waits until all dangling rows found may be deleted, and deletes them. */
   settle(options: CallOptions): Promise<void>
   /** Releases the parts. Saves their progress up to the last point at which all dangling rows found were deleted. */
@@ -73,6 +75,7 @@ export async function claimParts(
   const removals = createKeptRemovals(context)
   const elapsed = elapsedBy(context.time)
   let savedAt = elapsed()
+  let renewedAt = elapsed()
 
   const leases = [...runs].flatMap(([target, run]) => {
     const state = claimed.get(taskOf(target))
@@ -87,6 +90,7 @@ export async function claimParts(
     new Map(saving.map(({ target, saved }) => [taskOf(target), saved]))
 
   async function save(call: CallOptions): Promise<void> {
+    renewedAt = elapsed()
     const saving = held()
     const kept = await tasks.saveAll(progressOf(saving), owner, leaseMs, call)
     for (const lease of saving) lease.isHeld = kept.has(taskOf(lease.target))
@@ -117,6 +121,9 @@ export async function claimParts(
     leases,
     removals,
     settle,
+    async renew(call) {
+      if (elapsed() - renewedAt >= leaseMs / 3) await save(call)
+    },
     async checkpoint(call) {
       // Before a save the kept rows are waited for, so with kept rows saves are less frequent.
       const everyMs = removals.isEmpty ? checkpointMs : Math.max(checkpointMs, leaseMs / 3)

@@ -104,6 +104,7 @@ function partsOf(leases: readonly Lease[]): LeasedParts {
       for (const [target, count] of await removals.settle(undefined))
         for (const lease of leases) if (lease.target === target) lease.part.tally.removed += count
     },
+    renew: async () => {},
     release: async () => {},
   }
 }
