@@ -33,7 +33,7 @@ export function runOf(job: CleanJob, target: IndexTarget): RunRecord {
 
 /** Creates a pass over leased parts. Calls of the process may pause a page for longer than a lease, so the leases are renewed after pauses. */
 export function passOf(
-  job: CleanJob,
+  job: Pick<CleanJob, 'context' | 'options' | 'throttle'>,
   { removals, renew }: LeasedParts,
   signal: AbortSignal | undefined,
 ): RepairPass {
