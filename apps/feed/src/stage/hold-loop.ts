@@ -27,8 +27,8 @@ export async function holdLoop(
       const others = await waiting().catch(() => '')
       showProgress(`it starts again at ${until}${others === '' ? '' : `; ${others}`}`)
       // A timer may fire within the millisecond before its time. An early end is not an error.
-      const ms = Math.min(LOOK_MS, end - Date.now() + 1)
-      await sleep(ms, undefined, { signal, ref: false }).catch(() => {})
+      const rest = Math.min(LOOK_MS, end - Date.now() + 1)
+      await sleep(rest, undefined, { signal, ref: false }).catch(() => {})
     }
   } finally {
     await loop.start()

@@ -7,8 +7,8 @@ import { passOf, type CleanJob } from './clean-job.ts'
 
 test('leases are renewed after each pause for calls, and not while the work goes on', async () => {
   const { context } = await openStore()
-  let pause: Promise<void> | undefined
-  const throttle = { ...createThrottle(leapingTime(), undefined), rest: () => pause }
+  const pauses: Promise<void>[] = []
+  const throttle = { ...createThrottle(leapingTime(), undefined), rest: () => pauses.pop() }
   let renewals = 0
   const parts = {
     leases: [],
@@ -22,7 +22,7 @@ test('leases are renewed after each pause for calls, and not while the work goes
   const pass = passOf(job, parts, undefined)
   expect(pass.throttle.rest(undefined)).toBeUndefined()
   expect(renewals).toBe(0)
-  pause = Promise.resolve()
+  pauses.push(Promise.resolve())
   await pass.throttle.rest(undefined)
   expect(renewals).toBe(1)
 })
