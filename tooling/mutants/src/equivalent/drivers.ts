@@ -8,8 +8,6 @@ export const drivers: Equivalents = {
       aName,
   },
   'driver-kysely/entities/entity-table': {
-    "createEntityTable.swapOne: session.shape('replaceOne', () => statements.replaceOne(), { keep: 'common' }) → session.shape('', () => statements.replaceOne(), { keep: 'common' })":
-      aName,
     "createEntityTable.pageByAdded: session.shape('pageByAdded', () => statements.pageByAdded()) → session.shape('', () => statements.pageByAdded())":
       aName,
     "createEntityTable.count: session.shape('count', () => statements.count()) → session.shape('', () => statements.count())":
