@@ -66,6 +66,6 @@ test('after any history of writes and crashes no row is missing, and after a swe
       },
     ),
     // A long run tries more histories.
-    { numRuns: isLong ? 50 : 10 },
+    { numRuns: isLong ? 50 : 20 },
   )
 })

@@ -137,7 +137,7 @@ async function wrongs({ shards }: Driver, { lost = [] }: Start): Promise<string[
   return wrong
 }
 
-const LIVES = isLong ? 200 : 15
+const LIVES = isLong ? 200 : 35
 const MAX_STATEMENTS = 45
 
 it.each(starts)('two processes that change %s at once leave consistent indexes', async (_, start) => {
