@@ -8,6 +8,9 @@ export interface Join {
   readonly entities: TracedStatement
 }
 
+/** A sum of a start and a duration differs from the end by the rounding of numbers; in milliseconds. */
+const ROUNDING_MS = 0.001
+
 /**
  * Returns the joins of a trace across shards. A call that reads rows and then entities joins them. For a call that reads entities by their ids,
  * such as `getMany`, the ids come from the application: the rows of the last call that ended before it count, if that read rows alone.
@@ -23,7 +26,7 @@ export function joinsOf({ calls, statements }: Trace): readonly Join[] {
       rowsOf.get(call) ?? rowsOf.get(lastBefore(call, [...rowsOf.keys()], entitiesOf) as TracedCall) ?? []
     for (const entities of found)
       for (const rows of led)
-        if (rows.shard !== entities.shard && rows.sentAt + rows.durationMs <= entities.sentAt)
+        if (rows.shard !== entities.shard && rows.sentAt + rows.durationMs <= entities.sentAt + ROUNDING_MS)
           joins.set(`${statements.indexOf(rows)} ${statements.indexOf(entities)}`, { rows, entities })
   }
   return [...joins.values()]
@@ -48,7 +51,7 @@ function lastBefore(
 ): TracedCall | undefined {
   const endOf = (call: TracedCall): number => call.startedAt + (call.durationMs ?? Infinity)
   return calls
-    .filter((call) => !entitiesOf.has(call) && endOf(call) <= startedAt)
+    .filter((call) => !entitiesOf.has(call) && endOf(call) <= startedAt + ROUNDING_MS)
     .toSorted((a, b) => endOf(a) - endOf(b))
     .at(-1)
 }

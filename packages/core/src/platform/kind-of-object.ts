@@ -45,8 +45,12 @@ export function isError(value: unknown): value is Error {
   return value instanceof Error || /^\[object (Error|DOMException)\]$/.test(tagOf.call(value))
 }
 
-/** Returns true for a promise, and for any other object with a method `then`. */
+/** Returns true for a promise, and for any other object with a method `then`. False for an object that throws when it is asked, such as a revoked proxy. */
 export function isPromise(value: unknown): value is PromiseLike<unknown> {
   if (typeof value !== 'object' || value === null) return false
-  return typeof (value as { readonly then?: unknown }).then === 'function'
+  try {
+    return typeof (value as { readonly then?: unknown }).then === 'function'
+  } catch {
+    return false
+  }
 }

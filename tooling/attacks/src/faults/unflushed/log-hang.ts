@@ -5,14 +5,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { findServer } from '@looseleaf-tooling/mariadb'
+import type { OwnOptions } from '../../lab/server.ts'
 import { Skip } from '../matrix/scenario.ts'
 
 const run = promisify(execFile)
 
 /** Makes the redo log of a server hang, like a disk that stops answering. */
 export interface LogHang {
-  /** Environment of the server process. */
-  readonly environment: NodeJS.ProcessEnv
+  /** Options of the server: it loads the library, and its files are on a disk. */
+  readonly own: OwnOptions
   begin(): Promise<void>
   end(): Promise<void>
   /** Returns the number of the server's calls that have waited so far. */
@@ -28,11 +29,17 @@ export function whyNoLogHang(): string | undefined {
   return undefined
 }
 
+/** Returns a temporary folder on a disk. MariaDB maps a log file in `/dev/shm` into memory, and then writes nothing that could hang. */
+function folderOfFiles(): string {
+  const usual = tmpdir()
+  return usual.startsWith('/dev/shm') ? '/tmp' : usual
+}
+
 /** Builds the library to preload. Throws `Skip` if this machine cannot. */
 export async function buildLogHang(): Promise<LogHang> {
   const why = whyNoLogHang()
   if (why !== undefined) throw new Skip(why)
-  const folder = await mkdtemp(join(tmpdir(), 'looseleaf-hang-'))
+  const folder = await mkdtemp(join(folderOfFiles(), 'looseleaf-hang-'))
   const library = join(folder, 'hang-log.so')
   const control = join(folder, 'hang')
   try {
@@ -43,7 +50,10 @@ export async function buildLogHang(): Promise<LogHang> {
     throw error
   }
   return {
-    environment: { LD_PRELOAD: library, LOOSELEAF_HANG_LOG: control },
+    own: {
+      folder: join(folder, 'data'),
+      environment: { LD_PRELOAD: library, LOOSELEAF_HANG_LOG: control },
+    },
     begin: () => writeFile(control, ''),
     end: () => rm(control, { force: true }),
     hung: async () => (await stat(`${control}.hung`).catch(() => undefined))?.size ?? 0,

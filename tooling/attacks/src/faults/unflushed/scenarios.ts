@@ -46,10 +46,10 @@ function unflushed(experiment: Experiment, binaryLog: boolean): Scenario {
     async ownCluster() {
       outages = []
       hang = await buildLogHang()
-      const { environment, remove } = hang
+      const { own, remove } = hang
       return {
         options: {
-          own: { [HANGING]: { environment } },
+          own: { [HANGING]: own },
           serverArguments: serverArguments(binaryLog),
         },
         remove,

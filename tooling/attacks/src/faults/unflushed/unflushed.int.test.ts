@@ -28,7 +28,7 @@ describe.skipIf(why !== undefined).each(someOf(variants, 1))(
     beforeAll(async () => {
       hang = await buildLogHang()
       cluster = await startCluster({
-        own: { [HANGING]: { environment: hang.environment } },
+        own: { [HANGING]: hang.own },
         serverArguments: serverArguments(binaryLog),
       })
       const grounds: Ground[] = []
