@@ -52,8 +52,8 @@ describe(`processes on real databases${lacks ? ' (replicas are left out: they ne
     expect(run.counts.queriesOfReplicas).toBeGreaterThan(2)
   })
 
-  // A run notices nothing unless calls happen to meet where the guard is needed.
-  test.each(someOf(flaws, 1))(
+  // A run notices nothing unless calls happen to meet where the guard is needed. The simulation finds the same flaws in every run.
+  test.each(someOf(flaws, 0))(
     'the checker notices a missing guard: %s',
     { timeout: LIMIT_MS, retry: 3 },
     async (flaw) => {

@@ -25,7 +25,7 @@ describe.skipIf(lacks)(`faults${lacks ? ' (left out: needs the program mariadbd 
     scenario.short === undefined ? [] : [{ scenario, name: scenario.name, amount: scenario.short }],
   )
 
-  test.each(someOf(short, 3))(
+  test.each(someOf(short, 2))(
     'no acknowledged write is lost under $name',
     { timeout: LIMIT_MS },
     async ({ scenario, amount }) => {
