@@ -2,7 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Time } from '@looseleaf/core'
 import { abortedError } from '@looseleaf/core/internal'
 
-/** A time whose sleeps end at once and advance it by their length. */
+/**
+ * A time whose sleeps end at once and advance it by their length. No time passes for processes with another one: a move or a removal of a
+ * shard ends before they notice it, and their reads may rely on what they knew before.
+ */
 export interface LeapingTime extends Time {
   readonly slept: number
   leap(milliseconds: number): void

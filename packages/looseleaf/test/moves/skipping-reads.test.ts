@@ -4,10 +4,19 @@ import { moveBuckets } from '@looseleaf/mover'
 import { bucketOfId } from '@looseleaf/router'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { steppedTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
 import { byRank, byUser, filledStore, indexes, SOME_BUCKETS } from './stores.ts'
 
 const skip = { onUnavailable: 'skip' } as const
+
+/**
+ * The time of readers and movers. A move waits until no process relies on what it knew before the move, so both need the same time. It passes
+ * by turns of the event loop, so that no page runs out of time on a busy machine.
+ */
+const time = steppedTime()
+/** A read takes some ten steps at most, and a page may take fifty. */
+const STEP_MS = 100
 
 /** A process that reads while another one moves buckets. It cannot reach the lost shard. */
 interface Reader {
@@ -27,8 +36,17 @@ async function openReader(driver: Driver): Promise<Reader> {
     }
   }
   const shards = keepOpen(faultyDriver(driver, plan))
-  reader.store = await DataStore.open({ shards, indexes, queryTimeMs: 5_000, onWarning: () => {} })
+  reader.store = await DataStore.open({ shards, indexes, queryTimeMs: 5_000, time, onWarning: () => {} })
   return reader as Reader
+}
+
+async function whileTimePasses(call: Promise<void>): Promise<void> {
+  let isOver = false
+  const passing = (async () => {
+    do await time.step(STEP_MS)
+    while (!isOver)
+  })()
+  await Promise.all([call.finally(() => (isOver = true)), passing])
 }
 
 /** Moves half of the buckets of shard 0 while `read` is called again and again. Returns the steps that it met. */
@@ -50,7 +68,7 @@ async function duringMove(
     for (let isLast = false; !isLast;) {
       isLast = isOver
       met.add(step)
-      await read(ids)
+      await whileTimePasses(read(ids))
     }
   })()
   await Promise.all([move, reading])
@@ -59,7 +77,7 @@ async function duringMove(
 
 test('reads that skip missing shards are whole in every step of a move, because all shards answer', async () => {
   const driver = await memoryShards(2).connect()
-  const mover = await filledStore(driver, 120)
+  const mover = await filledStore(driver, 120, time)
   const { store } = await openReader(driver)
   const met = await duringMove(mover, async (ids) => {
     const [found, page, ofUser] = await Promise.all([
@@ -94,7 +112,7 @@ test.each([
       return bucket >= first && bucket <= last
     }
     const driver = await memoryShards(2).connect()
-    const mover = await filledStore(driver, 120)
+    const mover = await filledStore(driver, 120, time)
     const reader = await openReader(driver)
     const { store } = reader
     const met = await duringMove(mover, async (ids) => {
