@@ -1,6 +1,6 @@
 import { unionOfRanges } from '@looseleaf/core/internal'
 import { changeCatalogContents } from '@looseleaf/index-engine/internal'
-import { faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { moveBuckets } from '@looseleaf/mover'
@@ -11,6 +11,7 @@ import {
   dropConsumer,
   LooseleafError,
   memoryShards,
+  readCleanerReport,
   readConsumers,
   type DataStoreOptions,
   type Driver,
@@ -166,6 +167,30 @@ test('a removal of the leading shard is refused while an index is being filled',
   expect(await stateOf(0)).toBe('draining')
   await store.shards.remove(0)
   expect(await stateOf(0)).toBe('removed')
+})
+
+test('a cleaning that the removal of the leading shard meets is done again on the other shards', async () => {
+  await store.shards.drain(0)
+  let isDue = false
+  const plan: FaultPlan = ({ operation, shard }) => {
+    if (!isDue || operation !== 'pageByAdded' || shard !== 1) return undefined
+    isDue = false
+    return {
+      async before() {
+        await store.shards.remove(0)
+        await cleaning.context.catalog.reload()
+      },
+    }
+  }
+  const cleaning = await openOn(faultyDriver(memory, plan))
+  isDue = true
+  const cleaned = await cleanIndex(cleaning)
+  expect(isDue).toBe(false)
+  expect(cleaned).toMatchObject({ complete: true, added: 0, removed: 0 })
+  expect(cleaned.indexes.map(({ entities }) => entities)).toEqual([40, 40, 40, 40])
+  const { indexes: reports } = await readCleanerReport(store)
+  expect(reports.map(({ lastRun }) => lastRun?.tally.entities)).toEqual([40, 40, 40, 40])
+  await cleaning.close()
 })
 
 test('a removal is refused while a consumer has dead letters on the shard', async () => {

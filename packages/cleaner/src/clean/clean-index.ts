@@ -1,4 +1,4 @@
-import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
 import {
   optionKinds,
   withCallbacks,
@@ -15,6 +15,7 @@ import {
 import {
   checkStore,
   deleteDelayMs,
+  leadingShard,
   shardAt,
   createThrottle,
   type Throttle,
@@ -147,20 +148,27 @@ export async function cleanEntries(
   shared: SharedByWork = {},
 ): Promise<CleanResult> {
   const active = entries.filter((entry) => !isHalted(entry))
-  const work = (): Promise<CleanResult> =>
-    cleanActive(context, entries, active, options, shared).catch(async (error: unknown) => {
+  async function work(): Promise<CleanResult> {
+    try {
+      for (;;) {
+        const result = await cleanActive(context, entries, active, options, shared)
+        if (result !== undefined) return result
+      }
+    } catch (error) {
       throw await explainMissingTable(context, active, error, { signal: options.signal })
-    })
+    }
+  }
   return reportCleaning(context.events, active, options.signal, work)
 }
 
+/** Resolves with undefined if another shard has become the leading one: the runs begin anew there, because the records were left behind. */
 async function cleanActive(
   context: EngineContext,
   entries: readonly CatalogEntry[],
   active: readonly CatalogEntry[],
   options: Tuned<CleanOptions>,
   { throttle: shared, onWork }: SharedByWork,
-): Promise<CleanResult> {
+): Promise<CleanResult | undefined> {
   const { signal } = options
   const tuning = tuningOf(options)
   const throttle = shared ?? createThrottle(context.time, options.rowsPerSecond, context.share)
@@ -194,6 +202,7 @@ async function cleanActive(
   }
   const tables = active.map(({ table }) => table)
   const { restart } = options
+  const leading = leadingShard(context)
   const records = await joinRuns(context, tables, workerOf(lease, tuning.pollMs), { signal, restart })
   const runs = new Map(
     active.map((entry) => [indexTarget(context, entry), records.get(entry.table) as RunRecord] as const),
@@ -214,7 +223,8 @@ async function cleanActive(
     await completePhase(job, targets, phase, signal)
     if (phase === 'entities') await waitForFailoverWindow(job, targets, signal)
   }
-  const worked = await finish(job, { signal })
+  const worked = await finish(job, leading, { signal })
+  if (worked === undefined) return undefined
   const skipped = entries.filter(isHalted).map(({ name: index, generation, state, unique }): CleanedIndex => {
     return { index, generation, state, ...(unique && { unique }), halted: true, ...emptyTally() }
   })
@@ -251,11 +261,15 @@ function mustCheck(entry: CatalogEntry, options: CleanOptions): boolean {
   return entry.state === 'building' || (options.check ?? true)
 }
 
-/** Ends the runs, and makes filled indexes ready. */
-async function finish(job: CleanJob, call: CallOptions): Promise<CleanedIndex[]> {
+/**
+ * Ends the runs, and makes filled indexes ready. Resolves with undefined, and ends nothing, if the shard that was leading when the runs began
+ * was removed.
+ */
+async function finish(job: CleanJob, leading: Shard, call: CallOptions): Promise<CleanedIndex[] | undefined> {
   const { context, meter, lease, runs } = job
   const tables = Array.from(runs.keys(), ({ entry }) => entry.table)
   const records = await loadRuns(context, tables, call)
+  if (leadingShard(context) !== leading) return undefined
   const shards = presentNumbers(context.driver)
   const parts = await Promise.all(shards.map((shard) => loadParts(context, tables, shard, call)))
   const ends = Array.from(runs, ([target, joined]) => {
