@@ -27,10 +27,21 @@ test('a third shard joins by a button, takes a share of the buckets, and all pag
     expect((await window.post('/store/grow', { rebalance: 'the shards' })).statusCode).toBe(303)
     await vi.waitFor(async () => expect(await page()).toMatch(/Move \d+: /), 10_000)
     expect(await entriesOf('/')).toEqual(before)
-    await vi.waitFor(async () => {
-      const { [2]: joined } = await site.site.store.shards.list()
-      expect(joined?.buckets).toBeGreaterThan(500)
+    const { shards } = site.site.store
+    const moves = await vi.waitFor(async () => {
+      const all = await shards.moves({ finished: true })
+      expect(all.map(({ from, to }) => [from, to])).toEqual([
+        [0, 2],
+        [1, 2],
+      ])
+      expect(all.filter(({ handedOver, bucketCount }) => handedOver < bucketCount)).toEqual([])
+      return all
     }, 60_000)
+    const sum = (counts: readonly number[]): number => counts.reduce((a, b) => a + b, 0)
+    const { [2]: joined } = await shards.list()
+    expect(joined?.buckets).toBe(sum(moves.map(({ bucketCount }) => bucketCount)))
+    // A third of the bytes, which are in few of the buckets.
+    expect(sum(moves.map(({ counts }) => counts.entities))).toBeGreaterThan(1_000)
     expect(await entriesOf('/')).toEqual(before)
     // The move goes on until the site is closed. The tests of the mover follow one to its end.
     expect(await page()).toContain('“rebalance the shards” is running')
