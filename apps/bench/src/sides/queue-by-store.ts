@@ -14,7 +14,7 @@ interface Lease {
 /**
  * The queue on a store, as one process of workers has it. A worker reads the ids of due jobs, and gives each a lease if it is still due. Then it
  * finishes each at the version of its lease. Workers of one process take the jobs of a stripe one after the other: at the same time they would
- * want the same jobs. Those of other processes are told apart by the versions.
+ * want the same jobs. The versions tell the workers of other processes apart.
  */
 export function queueByStore(store: DataStore): Required<Pick<Side, 'takeAndFinish'>> {
   const inTurn = createTurns()

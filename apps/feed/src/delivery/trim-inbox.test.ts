@@ -48,7 +48,7 @@ test('a long inbox is trimmed in steps, and those behind the newest 400 come bac
   expect(await shown()).toHaveLength(HOME_LIMIT)
 })
 
-test('one of about 32 deliveries looks at the inbox', () => {
+test('a delivery in about 32 looks at the inbox', () => {
   const person = site.store.newId()
   const looks = Array.from({ length: 3_200 }, () => isLookDue(inboxItemId(person, site.store.newId())))
   const count = looks.filter(Boolean).length

@@ -2,13 +2,13 @@ import { HOME_LIMIT } from '../kinds/inbox-item.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 
 /**
- * Items of an inbox that stay. Those behind the newest `HOME_LIMIT` return to the home page when newer ones are removed, as by the end of a
+ * Items of an inbox that stay. Items behind the newest `HOME_LIMIT` return to the home page when newer ones are removed, as by the end of a
  * follow.
  */
 export const INBOX_KEPT = 2 * HOME_LIMIT
 /** Largest number of items that one look removes. */
 const STEP = 200
-/** One of so many deliveries to a person looks at the inbox. */
+/** Number of deliveries to a person for each look at the inbox. */
 const LOOK_EVERY = 32
 
 /** Tells by the id of an item whether its delivery looks at the inbox, which costs a count. A repeated delivery decides in the same way. */

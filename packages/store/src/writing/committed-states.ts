@@ -3,7 +3,7 @@ import { idKey } from '@looseleaf/core/internal'
 /**
  * The last states that this process has committed, for writes at a version (`ifVersion`): a program that has just written an entity
  * need not read it again to write it once more. A state is a guess: the entity may have been written by others since, or its commit
- * undone. Whoever builds on it has to let the swap compare the version and the body.
+ * undone. A writer that builds on it has to let the swap compare the version and the body.
  */
 export interface CommittedStates {
   /** Keeps a state if writes at a version came lately. */

@@ -130,7 +130,7 @@ describe('a write at the version of the last write of its process', () => {
     expect([await idsOf('taken'), await idsOf('done')]).toEqual([[], [id]])
   })
 
-  test('of two writes at one version one wins', async () => {
+  test('a remembered version lets a single write win', async () => {
     const results = await Promise.allSettled(
       [1, 2].map((n) => store.update(id, (bag) => ({ ...bag, n }), { ifVersion: version })),
     )

@@ -53,7 +53,7 @@ export async function publishHere(site: Site, count: number): Promise<PublishedS
   const news = new Set<string>()
   let failure: unknown
 
-  /** Makes sources due. One that is being fetched now may have been read before its news, so it is tried again. */
+  /** Makes sources due. A source that is being fetched now may have been read before its news, so it is tried again. */
   async function ping(): Promise<void> {
     const asked = [...news]
     news.clear()

@@ -1,6 +1,6 @@
 import { comparePlaces, type HomeRow } from './home-list.ts'
 
-/** What the order of a list needs of its rows. */
+/** The properties of a row that decide its place. */
 type Row = Pick<HomeRow, 'arrived' | 'entry_id'>
 
 /** The rest of a list, from its first row that is not merged yet. */
