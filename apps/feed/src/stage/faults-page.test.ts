@@ -97,7 +97,7 @@ test('the count of deleted rows includes rows that a cleaner deletes by followin
   shards.refusals.add(refuse)
   await act({ clean: 'by_n' })
   expect(await page()).toContain('SHARD_UNAVAILABLE')
-  await vi.waitFor(() => expect(followed).toBe(4), { timeout: 30_000 })
+  await vi.waitFor(() => expect(followed).toBe(4), { timeout: 100_000 })
   shards.refusals.delete(refuse)
   await act({ clean: 'by_n' })
   expect(await page()).toMatch(
