@@ -64,7 +64,8 @@ test.each([
   ['before its bucket is handed over', true],
 ])('a copy that arrives once more %s overwrites no later copy of its entity', async (_, isAtHandOver) => {
   const driver = await memoryShards(2).connect()
-  const writer = await filledStore(driver, 10)
+  // Ids are random, and one of these has to be in the buckets that move.
+  const writer = await filledStore(driver, 100)
   const { entities } = driver.shards[1]!
   const isIn = entitiesIn(writer.context, SOME_BUCKETS)
   const id = [...(await contentsOf(writer)).keys()].find((each) => isIn(parseId(each))) as EntityId
