@@ -12,6 +12,7 @@ import { seedCrew } from './crew.ts'
 import { percentile, tenths } from './percentile.ts'
 import { play, publishItem, type Made } from './play.ts'
 import type { Program } from './programs.ts'
+import { untilAtRest } from './rest.ts'
 import { openPlace, type ProgramPaths } from './start-site.ts'
 import { FAULTS_PATH, stopShard } from './stop-shard.ts'
 import { createTraffic, type Outage, type TrafficCounts } from './traffic.ts'
@@ -104,6 +105,9 @@ export async function playDay(options: DayOptions): Promise<DayReport> {
       place.start('deliver', { env }),
     ])
     const programs: Record<ProgramName, Program> = { web, crawler, deliver }
+    const endings = Object.values(programs).map(({ ended }) => ended)
+    options.onStep('Waiting until the deliveries and the cleaner have passed over the seed.')
+    await Promise.race([untilAtRest(site, ending.signal), ...endings])
     const url = web.ready[1] as string
     const secret = await settingOnce(site.data.settings, 'cookie secret', () => {
       throw new Error('The site has no secret.')
@@ -136,7 +140,6 @@ export async function playDay(options: DayOptions): Promise<DayReport> {
     ])
     // It rejects at the end of a run that has failed.
     playing.catch(() => {})
-    const endings = Object.values(programs).map(({ ended }) => ended)
     await Promise.race([playing, ...endings])
     await visits.stop()
     const ended = performance.now()
