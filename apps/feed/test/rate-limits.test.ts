@@ -84,6 +84,40 @@ test('strangers behind a proxy of this machine have limits of their own, and oth
   await proxied.close()
 })
 
+test('a name with white space and more text behind it counts as the same name for a guesser', async () => {
+  const guess = async (padding: string): Promise<number> => {
+    const stranger = createVisitor(site.app, '198.51.100.7')
+    await stranger.get('/sign-in')
+    const name = `guessed${padding.padEnd(300)}x`
+    return (await stranger.post('/sign-in', { name, password: 'wrong' })).statusCode
+  }
+  const statuses: number[] = []
+  for (let i = 0; i < 12; i++) {
+    vi.setSystemTime(at + i * 10_000)
+    statuses.push(await guess('\t'.repeat(i)))
+  }
+  expect(statuses).toEqual([...Array.from({ length: 10 }, () => 422), 429, 429])
+})
+
+test('a person who has just joined does not begin new counts of joining and signing in', async () => {
+  const visitor = createVisitor(site.app, '198.51.100.8')
+  await visitor.get('/join')
+  let joined = 0
+  const join = async (): ReturnType<Visitor['post']> => {
+    const fields = { name: `crowd-${++joined}`, full_name: 'Crowd', password: 'four words in order' }
+    const reply = await visitor.post('/join', fields)
+    await visitor.get('/join')
+    return reply
+  }
+  expect(await flood(join, 10)).toBe(5)
+  const signIn = async (): ReturnType<Visitor['post']> => {
+    const reply = await visitor.post('/sign-in', { name: ['mira', 'tomas'][++joined % 2] as string })
+    await visitor.get('/sign-in')
+    return reply
+  }
+  expect(await flood(signIn, 30)).toBe(10)
+})
+
 test('comments, likes, deletions, imports and posts have separate limits', async () => {
   const mira = await signedIn('mira')
   const path = (await mira.post('/post', { title: 'Under fire' })).headers.location as string

@@ -6,6 +6,9 @@ import { shared } from './shared.ts'
 
 const perMinute = (max: number): RateLimitOptions => ({ max, timeWindow: 60_000 })
 
+/** Counts for the address alone. A visitor who joins, or signs in as a sample person, gets no new count. */
+const perAddress = (max: number): RateLimitOptions => ({ ...perMinute(max), keyGenerator: networkOf })
+
 /** Limits of forms. Each route counts for itself. */
 export const limits = {
   post: perMinute(10),
@@ -15,8 +18,8 @@ export const limits = {
   import: perMinute(5),
   /** Forms that make the site fetch something. */
   fetch: perMinute(10),
-  signIn: perMinute(10),
-  join: perMinute(5),
+  signIn: perAddress(10),
+  join: perAddress(5),
   follow: perMinute(30),
   settings: perMinute(20),
 } as const
@@ -55,7 +58,7 @@ export const rateLimits = shared<RateLimitsOptions>(async (app, { isLimited }) =
     app.createRateLimit({
       max: 10,
       timeWindow: ATTEMPTS_MS,
-      keyGenerator: ({ ip, attempted }) => `attempt ${normalizeIP(ip)} ${attempted}`,
+      keyGenerator: (request) => `attempt ${networkOf(request)} ${request.attempted}`,
     }),
     app.createRateLimit({
       max: 100,
@@ -82,7 +85,12 @@ const NO_HEADERS = {
 
 /** Counts for the account of the sender; strangers share the count of their address. */
 function keyOf(request: FastifyRequest): string {
-  return sessionKey(request)?.personId ?? normalizeIP(request.ip)
+  return sessionKey(request)?.personId ?? networkOf(request)
+}
+
+/** Returns the address of the sender, of an IPv6 address the network: one household has a whole network. */
+export function networkOf({ ip }: FastifyRequest): string {
+  return normalizeIP(ip)
 }
 
 function tooFast(seconds: number): Problem {

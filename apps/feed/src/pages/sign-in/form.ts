@@ -10,10 +10,10 @@ export function backFromSignIn(text: unknown): string {
 
 /** The form of the sign-in page. */
 export const signInForm = z.object({
-  /** Name or e-mail address. */
+  /** Name or e-mail address. It is cut before it is normalized, because attempts are counted by the normal name. */
   name: z
     .string()
-    .transform((text) => normalName(text).slice(0, 300))
+    .transform((text) => normalName(text.slice(0, 300)))
     .refine((name) => name !== '', 'Type your name or address, or choose a person below.'),
   password: z.string(),
 })
