@@ -130,6 +130,15 @@ test('the site refuses streams beyond its limits, and those for a page of anothe
   await expect.poll(() => statusOf('/live?person=oskar', oskar)).toBe(200)
 })
 
+test('visitors of one IPv6 network share a limit of streams', async () => {
+  await open({ limits: { perProcess: 9, perSession: 1, perAddress: 1 } })
+  const statusFrom = async (remoteAddress: string): Promise<number> =>
+    (await site.app.inject({ url: '/live', remoteAddress, payloadAsStream: true })).statusCode
+  expect(await statusFrom('2001:db8:1:2::3')).toBe(200)
+  expect(await statusFrom('2001:db8:1:2:ffff::4')).toBe(204)
+  expect(await statusFrom('2001:db8:1:3::4')).toBe(200)
+})
+
 test('a stream shows life until its session ends', async () => {
   await open({ aliveMs: 50 })
   const visitor = await signedIn('mira')

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { openSession, sessionId } from '../domain/accounts/sessions.ts'
+import { networkOf } from '../http/rate-limits.ts'
 import { sessionKey } from '../http/session.ts'
 import type { Streams } from './streams.ts'
 
@@ -22,7 +23,7 @@ export async function liveRoutes(app: FastifyInstance, { streams }: LiveRoutesOp
     const open = key && (await openSession(request.site.data, key))
     if (open?.person.name !== name) return reply.code(204).send()
     const session = key && { id: sessionId(key), personId: key.personId }
-    const receiver = { session, address: request.ip }
+    const receiver = { session, address: networkOf(request) }
     if (!streams.hasRoom(receiver)) return reply.code(204).send()
     reply.hijack()
     reply.raw.writeHead(200, {

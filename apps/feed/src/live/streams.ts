@@ -12,7 +12,7 @@ export interface StreamLimits {
   readonly perProcess: number
   /** Tabs of a browser share a stream; a browser that cannot share opens one per tab. */
   readonly perSession: number
-  /** Visitors without a session who share an address. */
+  /** Visitors without a session who share an address, or a network of IPv6. */
   readonly perAddress: number
 }
 
