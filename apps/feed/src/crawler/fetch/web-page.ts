@@ -1,3 +1,4 @@
+import { Parser } from 'htmlparser2'
 import { CHALLENGE } from './failure.ts'
 
 const HTML = /<(?:!doctype\s+html|html|head|body)[\s>]/i
@@ -21,7 +22,17 @@ export function reasonOfPage(html: string): string {
     )
   )
     return CHALLENGE
-  if (/<input[^>]+type=["']?password/i.test(html))
-    return 'It answers with a page to sign in, and not with a feed.'
+  if (asksForPassword(html)) return 'It answers with a page to sign in, and not with a feed.'
   return 'It answers with a web page, and not with a feed.'
+}
+
+function asksForPassword(html: string): boolean {
+  let asks = false
+  const parser = new Parser({
+    onopentag(name, { type = '' }) {
+      asks ||= name === 'input' && type.toLowerCase() === 'password'
+    },
+  })
+  parser.end(html)
+  return asks
 }
