@@ -14,8 +14,9 @@ export function webLink(text: string | undefined, base?: string): string | undef
     return undefined
   url.username = ''
   url.password = ''
-  const tracking = [...url.searchParams.keys()].filter((name) => /^utm_/i.test(name))
-  for (const name of tracking) url.searchParams.delete(name)
+  const kept = [...url.searchParams].filter(([name]) => !/^utm_/i.test(name))
+  // Deleting parameters one by one would write the address again for each.
+  if (kept.length < url.searchParams.size) url.search = new URLSearchParams(kept).toString()
   if (url.hash === '') url.hash = ''
   const link = url.href
   return link.length <= MAX_LINK_LENGTH ? link : undefined
