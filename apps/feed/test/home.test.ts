@@ -120,7 +120,8 @@ test('mark all as read marks the entries that the page showed, and none that cam
     '/?media=text',
   )
   expect(unreadIn((await mira.get('/')).body)).toBe(1)
-  expect((await mira.post('/home/read', { until: 'x' })).statusCode).toBe(404)
+  for (const wrong of ['x', '-1', `${Number.MIN_SAFE_INTEGER}`])
+    expect([wrong, (await mira.post('/home/read', { until: wrong })).statusCode]).toEqual([wrong, 404])
 })
 
 test('a person hides an entry, and can undo it', async () => {

@@ -40,7 +40,7 @@ export async function homeRoutes(app: FastifyInstance): Promise<void> {
   app.post('/home/read', few, async (request, reply) => {
     const { id } = signedIn(request)
     const until = Number(request.fields['until'])
-    if (!Number.isSafeInteger(until)) throw notFound('time')
+    if (!Number.isSafeInteger(until) || until < 0) throw notFound('time')
     await markAllRead(request.site.data, id, new Date(Math.min(until, request.now.getTime())))
     return reply.redirect(backPath(request.fields['back']), 303)
   })
