@@ -111,3 +111,17 @@ test('a search finds an entry by its new words after an edit, and not at all aft
 test('an address of a search with a damaged cursor is refused', async () => {
   expect((await visitor.get('/search?q=zeppelin&after=nonsense')).statusCode).toBe(400)
 })
+
+test('a long tag of wide characters leads to its entries', async () => {
+  const tag = `${'a'.repeat(59)}😀 and more`
+  const facts = { title: 'Long tag', tags: [tag], person_id: personId, published: new Date() }
+  await site.site.data.entries.insert(freshEntry(facts, new Date()))
+  for (const path of [
+    `/tags/${encodeURIComponent(tag)}`,
+    `/search?q=${encodeURIComponent(`tag:"${tag}"`)}`,
+  ]) {
+    const { statusCode, body } = await visitor.get(path)
+    expect([path, statusCode]).toEqual([path, 200])
+    expect(textOf(body)).toContain('Long tag')
+  }
+})

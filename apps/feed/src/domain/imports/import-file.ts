@@ -32,7 +32,11 @@ export async function importFile(
   personId: string | undefined,
   now: Date = new Date(),
 ): Promise<ImportResult> {
-  const name = file.name.replace(/^.*[\\/]/, '').slice(0, 120) || 'feed'
+  const name =
+    file.name
+      .replace(/^.*[\\/]/, '')
+      .slice(0, 120)
+      .toWellFormed() || 'feed'
   if (file.bytes.length > MAX_FILE_BYTES) {
     return { type: 'refused', name, reason: `The file is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB.` }
   }

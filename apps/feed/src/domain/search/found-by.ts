@@ -23,7 +23,7 @@ export function searchedTexts({ title, body, author, tags = [] }: SearchedTexts)
 
 /** Returns the form of a tag in which tags are compared: without case, accents and a leading #. */
 export function tagKey(tag: string): string {
-  return folded(tag.replace(/^#/, '')).slice(0, MAX_TAG_KEY)
+  return folded(tag.replace(/^#/, '')).slice(0, MAX_TAG_KEY).toWellFormed()
 }
 
 /** Returns the title of a source with the words by which a search finds it. */

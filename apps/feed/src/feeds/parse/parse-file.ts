@@ -175,7 +175,7 @@ function guessOf(source: string): string {
 /** Returns the first line of a parser's message. It is shown to people and may quote the file, so it is cut to 120 characters. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? (error.message.split('\n')[0] as string) : 'unknown reason'
-  return message.slice(0, 120).replace(/\.$/, '')
+  return message.slice(0, 120).toWellFormed().replace(/\.$/, '')
 }
 
 function refused(reason: string): RefusedFile {

@@ -76,7 +76,7 @@ function tidyItem(raw: RawItem, base: string | undefined, now: Date): NamedItem 
   const title = givenTitle || tidyLine(body, 120) || link || media.map(({ url }) => fileName(url))[0]
   if (title === undefined || title === '') return undefined
   const published = firstOf(raw.dates, (text) => feedDate(text, now))
-  const id = firstOf(raw.ids, (text) => text?.trim() || undefined)
+  const id = firstOf(raw.ids, (text) => text?.trim().toWellFormed() || undefined)
   const item = {
     title,
     // A title that was made of the body replaces it, unless the body is longer.

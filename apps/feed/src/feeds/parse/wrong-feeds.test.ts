@@ -200,6 +200,26 @@ async function withSite(work: (site: Site) => Promise<void>): Promise<void> {
 const importText = (site: Site, text: string) =>
   importFile(site, { name: 'a.xml', bytes: Buffer.from(text) }, undefined, now)
 
+test('an id with half a surrogate pair names its item, and the other items are imported too', () =>
+  withSite(async (site) => {
+    const text = json([
+      { id: 'half \ud800', title: 'Half' },
+      { id: '2', title: 'Whole' },
+    ])
+    expect(await importText(site, text)).toMatchObject({ stored: { added: 2, failed: 0 } })
+    expect(await importText(site, text)).toMatchObject({ stored: { added: 0, unchanged: 2 } })
+  }))
+
+test('a long name of a file is cut between its characters', () =>
+  withSite(async (site) => {
+    const file = {
+      name: `${'n'.repeat(119)}😀`,
+      bytes: Buffer.from('<rss version="2.0"><channel><item><title>A</title></item></channel></rss>'),
+    }
+    const imported = await importFile(site, file, undefined, now)
+    expect(imported).toMatchObject({ title: `${'n'.repeat(119)}\ufffd`, stored: { added: 1 } })
+  }))
+
 test('an entry that its feed says it has deleted is removed, and its comments stay', () =>
   withSite(async (site) => {
     const { entries, comments } = site.data
