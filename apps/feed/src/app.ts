@@ -24,6 +24,8 @@ import { rendering } from './pages/rendering.ts'
 import type { Stage } from './stage/stage.ts'
 
 const PUBLIC_FOLDER = fileURLToPath(new URL('../public/', import.meta.url))
+/** Time in which a request has to arrive whole. Its files are in memory meanwhile. */
+const REQUEST_MS = 5 * 60_000
 /** Path of the window into the store. */
 const WINDOW = '/store'
 
@@ -57,6 +59,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { now = () => new Date(), onError = console.error, isLimited = true } = options
   const app = fastify({
     bodyLimit: 64 * 1024,
+    requestTimeout: REQUEST_MS,
     routerOptions: { maxParamLength: 200 },
     rewriteUrl: decodable,
     // Addresses of strangers count for their limits. Only a proxy on this machine is believed.

@@ -33,6 +33,10 @@ test('an uploaded feed becomes a source of its person, and a second upload write
   expect(textOf((await visitor.get('/people/mira')).body)).toContain('Three')
 })
 
+test('a request has five minutes to arrive, so that uploads without an end do not pile up', () => {
+  expect(site.app.server.requestTimeout).toBe(5 * 60_000)
+})
+
 test('the same feed of two people becomes two separate sources', async () => {
   const tomas = createVisitor(site.app)
   await tomas.signIn('tomas')
