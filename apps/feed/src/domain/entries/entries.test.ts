@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openSite, type Site } from '../site/site.ts'
 import { entriesOfPerson, postEntry, removeContent } from './entries.ts'
 import { freshEntry } from './fresh-entry.ts'
+import { postComment } from './responses.ts'
 
 let site: Site
 beforeEach(async () => {
@@ -57,4 +58,15 @@ test('an entry that is removed leaves the page of its person', async () => {
   await removeContent(data, id, { by: source_id, at: published })
   const { items } = await entriesOfPerson(data, person, [source_id])
   expect(items.map(({ title }) => title)).toEqual(['stays'])
+})
+
+test('a comment whose form has the id of its entry gets an id of its own', async () => {
+  const { data, store } = site
+  const person_id = store.newId()
+  const entry_id = await postEntry(data, { person_id, title: 'Mine', link: undefined })
+  for (const once of [entry_id, entry_id.toUpperCase()]) {
+    const id = await postComment(data, { entry_id, person_id, text: 'Hello' }, { once })
+    expect((await data.comments.get(id ?? ''))?.entry_id).toBe(entry_id)
+  }
+  expect(await data.entries.get(entry_id)).toMatchObject({ title: 'Mine', comments: 2 })
 })

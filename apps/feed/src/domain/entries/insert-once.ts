@@ -41,5 +41,8 @@ export async function insertOnce<In, Out>(
 
 /** Forms have ids of version 7. Other versions are derived ids, whose entity may be created later and must not be taken. */
 function isFormId(id: string, near: string | undefined): boolean {
-  return isId(id) && id.charAt(14) === '7' && (near === undefined || id.slice(15, 18) === near.slice(15, 18))
+  if (!isId(id) || id.charAt(14) !== '7') return false
+  const [own, other] = [id.toLowerCase(), near?.toLowerCase()]
+  // A batch that writes the entity at `near` refuses a second write of its id.
+  return other === undefined || (own !== other && own.slice(15, 18) === other.slice(15, 18))
 }
