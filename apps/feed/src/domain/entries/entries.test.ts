@@ -1,7 +1,7 @@
 import { memoryShards } from 'looseleaf'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openSite, type Site } from '../site/site.ts'
-import { entriesOfPerson, postEntry, removeContent } from './entries.ts'
+import { editEntry, entriesOfPerson, postEntry, removeContent, removeEntry } from './entries.ts'
 import { freshEntry } from './fresh-entry.ts'
 import { postComment } from './responses.ts'
 
@@ -69,4 +69,19 @@ test('a comment whose form has the id of its entry gets an id of its own', async
     expect((await data.comments.get(id ?? ''))?.entry_id).toBe(entry_id)
   }
   expect(await data.entries.get(entry_id)).toMatchObject({ title: 'Mine', comments: 2 })
+})
+
+test('an edit that overlaps a removal does not bring the content back', async () => {
+  const { data, store } = site
+  const person_id = store.newId()
+  for (let i = 0; i < 10; i++) {
+    const id = await postEntry(data, { person_id, title: 'First', link: undefined })
+    const edited = { title: 'Second', link: 'https://example.org/' }
+    await Promise.all([
+      removeEntry(data, id, person_id, new Date()),
+      editEntry(data, id, person_id, edited, new Date()),
+    ])
+    const { title, link, terms, removed } = (await data.entries.get(id)) ?? {}
+    expect({ title, link, terms, by: removed?.by }).toEqual({ title: '', by: person_id })
+  }
 })

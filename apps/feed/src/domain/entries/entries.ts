@@ -1,4 +1,4 @@
-import { isLooseleafError, unset } from 'looseleaf'
+import { isLooseleafError, unchanged, unset } from 'looseleaf'
 import type { Entry } from '../../kinds/entry.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { foundBy } from '../search/found-by.ts'
@@ -103,23 +103,32 @@ export async function editEntry(
   { title, link }: Omit<NewEntry, 'person_id'>,
   now: Date,
 ): Promise<boolean> {
-  const entry = await entries.get(id)
-  if (entry === undefined || !isOwnMessage(entry, personId)) return false
-  if (entry.title === title && entry.link === link) return true
-  const { link_key, media_kind } = linkedAs({ link, media: entry.media })
-  await entries.update(id, {
-    title,
-    link: link ?? unset,
-    link_key: link_key ?? unset,
-    media_kind,
-    ...foundBy({ ...entry, title }),
-    edited: now,
-  })
-  return true
+  let isOwn = false
+  try {
+    await entries.update(id, (entry) => {
+      isOwn = isOwnMessage(entry, personId)
+      if (!isOwn || (entry.title === title && entry.link === link)) return unchanged
+      const { link_key, media_kind } = linkedAs({ link, media: entry.media })
+      return {
+        title,
+        link: link ?? unset,
+        link_key: link_key ?? unset,
+        media_kind,
+        ...foundBy({ ...entry, title }),
+        edited: now,
+      }
+    })
+  } catch (error) {
+    if (!isLooseleafError(error, 'NOT_FOUND')) throw error
+  }
+  return isOwn
 }
 
 /** Returns true for a message that this person wrote, and not for an entry of a source. */
-export function isOwnMessage({ person_id, source_id }: Entry, personId: string | undefined): boolean {
+export function isOwnMessage(
+  { person_id, source_id }: Pick<Entry, 'person_id' | 'source_id'>,
+  personId: string | undefined,
+): boolean {
   return person_id !== undefined && person_id === personId && source_id === undefined
 }
 
@@ -164,15 +173,17 @@ export async function removeContent(
   await likes.byEntry.deleteWhere({ entry_id: id })
 }
 
-/** Deletes an entry with its comments and likes. Returns false if it does not exist or is another person's. */
-export async function deleteEntry(
-  { entries, comments, likes }: SiteData,
-  id: string,
-  personId: string,
-): Promise<boolean> {
-  const entry = await entries.get(id)
-  if (entry?.person_id !== personId) return false
-  await entries.delete(id)
-  await Promise.all([comments, likes].map(({ byEntry }) => byEntry.deleteWhere({ entry_id: id })))
+/**
+ * Deletes an entry with its comments and likes. Returns false, and deletes nothing, if it has changed since it was read: each comment and
+ * each like changes it, too.
+ */
+export async function deleteEntry({ entries, comments, likes }: SiteData, entry: Entry): Promise<boolean> {
+  try {
+    await entries.delete(entry)
+  } catch (error) {
+    if (isLooseleafError(error, 'VERSION_MISMATCH')) return false
+    throw error
+  }
+  await Promise.all([comments, likes].map(({ byEntry }) => byEntry.deleteWhere({ entry_id: entry.id })))
   return true
 }

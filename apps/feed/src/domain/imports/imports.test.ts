@@ -123,3 +123,34 @@ test('undoing another person’s or a missing import does nothing', async () => 
   expect(await undoImport(site.data, source, ann)).toBeUndefined()
   expect(await titlesIn(source)).toEqual(['a'])
 })
+
+test('undoing an import keeps an entry on which another person comments while it looks for comments', async () => {
+  const source = await importFeed('a', 'b')
+  const entry = (await entriesOfSource(site.data, source)).items.find(({ title }) => title === 'a')
+  const { comments, likes } = site.data
+  const looked = Promise.withResolvers<void>()
+  async function* eachComment(where: { readonly entry_id: string }) {
+    yield* comments.byEntry.each(where)
+    if (where.entry_id === entry?.id) looked.resolve()
+  }
+  async function* eachLike(where: { readonly entry_id: string }) {
+    if (where.entry_id === entry?.id) {
+      await looked.promise
+      await postComment(site.data, { entry_id: entry.id, person_id: bob, text: 'Just now' })
+    }
+    yield* likes.byEntry.each(where)
+  }
+  const data = {
+    ...site.data,
+    comments: { ...comments, byEntry: { ...comments.byEntry, each: eachComment } },
+    likes: { ...likes, byEntry: { ...likes.byEntry, each: eachLike } },
+  } as unknown as typeof site.data
+  expect(await undoImport(data, await newest(), ann)).toMatchObject({
+    entries: 1,
+    keptEntries: 1,
+  })
+  expect(await titlesIn(source)).toEqual(['a'])
+  expect(await site.data.comments.byEntry.all({ entry_id: entry?.id ?? '' })).toMatchObject([
+    { text: 'Just now' },
+  ])
+})

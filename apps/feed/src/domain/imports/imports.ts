@@ -6,7 +6,7 @@ import { serviceId } from '../../kinds/service.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import type { Source } from '../../kinds/source.ts'
 import { deleteEntry } from '../entries/entries.ts'
-import type { List } from '../site/lists.ts'
+import { pagesOf, type List } from '../site/lists.ts'
 import { SKIP } from '../site/partial-reads.ts'
 
 /** Entries or sources that an undo deletes concurrently. */
@@ -62,15 +62,17 @@ export async function undoImport(data: SiteData, id: string, personId: string): 
   const undone = await imports.get(id)
   if (undone === undefined || undone.person_id !== personId) return undefined
   const count = { entries: 0, sources: 0, keptEntries: 0, keptSources: 0, othersSources: 0 }
-  for await (const chunk of chunksOf(entries.byImport.each({ import_id: id }, { limit: CHUNK }))) {
-    const deleted = await Promise.all(chunk.map((entry) => deleteUnused(data, entry, personId)))
+  for await (const { items } of pagesOf((cursor) =>
+    entries.byImport.page({ import_id: id }, { limit: CHUNK, cursor }),
+  )) {
+    const deleted = await Promise.all(items.map((entry) => deleteUnused(data, entry, personId)))
     for (const isDeleted of deleted) count[isDeleted ? 'entries' : 'keptEntries']++
   }
-  for await (const chunk of chunksOf(sources.byImport.each({ import_id: id }, { limit: CHUNK }))) {
-    for (const outcome of await Promise.all(
-      chunk.map((source) => deleteEmptySource(data, source, id, personId)),
-    ))
-      count[outcome]++
+  for await (const { items } of pagesOf((cursor) =>
+    sources.byImport.page({ import_id: id }, { limit: CHUNK, cursor }),
+  )) {
+    const outcomes = await Promise.all(items.map((source) => deleteEmptySource(data, source, id, personId)))
+    for (const outcome of outcomes) count[outcome]++
   }
   const { keptEntries, keptSources } = count
   if (keptEntries + keptSources === 0) await imports.delete(id)
@@ -78,23 +80,14 @@ export async function undoImport(data: SiteData, id: string, personId: string): 
   return { import: undone, entries: count.entries, sources: count.sources, keptEntries }
 }
 
-async function* chunksOf<T>(items: AsyncIterable<T>): AsyncIterable<readonly T[]> {
-  let chunk: T[] = []
-  for await (const item of items) {
-    if (chunk.push(item) < CHUNK) continue
-    yield chunk
-    chunk = []
-  }
-  if (chunk.length > 0) yield chunk
-}
-
-async function deleteUnused(data: SiteData, { id }: Entry, personId: string): Promise<boolean> {
+/** Deletes an entry unless others have commented on it or like it, also while this call looks for them. */
+async function deleteUnused(data: SiteData, entry: Entry, personId: string): Promise<boolean> {
   const isUsed = await Promise.all(
     [data.comments, data.likes].map(({ byEntry }) =>
-      hasOthers(byEntry.each({ entry_id: id }, { limit: 50 }), personId),
+      hasOthers(byEntry.each({ entry_id: entry.id }, { limit: 50 }), personId),
     ),
   )
-  return !isUsed.includes(true) && (await deleteEntry(data, id, personId))
+  return !isUsed.includes(true) && (await deleteEntry(data, entry))
 }
 
 /** Returns true if any of these is by another person. */
