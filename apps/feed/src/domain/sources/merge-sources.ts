@@ -9,9 +9,8 @@ import { markIfPulled } from '../home/pulled-follows.ts'
 import { feedName } from './source-names.ts'
 
 /** Returns the fetched source of a feed's address; undefined if there is none. */
-export async function sourceAt({ sources }: SiteData, address: string): Promise<Source | undefined> {
-  const [source] = await sources.byName.all({ known_as: feedName(address) })
-  return source
+export function sourceAt({ sources }: SiteData, address: string): Promise<Source | undefined> {
+  return sources.byName.first({ known_as: feedName(address) })
 }
 
 /** Items that are compared to tell whether two sources are one. */

@@ -5,6 +5,7 @@ import type { ParsedFeed } from '../../feeds/parse/parsed-feed.ts'
 import { storeFeed } from '../imports/store-feed.ts'
 import { entriesOfSource } from '../entries/entries.ts'
 import { openSite, type Site } from '../site/site.ts'
+import { saveFileSource } from './save-file-source.ts'
 import { listSources } from './sources.ts'
 
 let site: Site
@@ -87,4 +88,25 @@ test('a feed without any address is identified by its title, separately for each
   expect(await importFeed('https://example.org/', 'https://example.org/f', personId)).not.toBe(
     await importFeed('https://example.org/', 'https://example.org/f'),
   )
+})
+
+test('two files that fill one source at the same time both leave their names', async () => {
+  const id = await importFeed('http://example.org/')
+  const files = ['a', 'b'].map((name) => importFeed('http://example.org/', `http://example.org/${name}.xml`))
+  expect(await Promise.all(files)).toEqual([id, id])
+  expect((await site.data.sources.get(id))?.known_as.toSorted()).toEqual([
+    'nobody feed example.org/a.xml',
+    'nobody feed example.org/b.xml',
+    'nobody files of example.org',
+    'nobody site example.org',
+  ])
+})
+
+test('two first files of a feed at the same time create its source once', async () => {
+  const file = { title: 'F', about: '', feed_link: 'https://example.org/feed.xml' }
+  const save = () =>
+    saveFileSource(site.data, file, { import_id: site.store.newId(), beforeNew: async () => undefined })
+  const saved = await Promise.all([save(), save()])
+  expect(saved.map(({ created }) => created).toSorted()).toEqual([false, true])
+  expect(saved[0]!.id).toBe(saved[1]!.id)
 })

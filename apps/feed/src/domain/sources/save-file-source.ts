@@ -1,4 +1,4 @@
-import { unset, type ChangesOf } from 'looseleaf'
+import { unchanged, unset, type ChangesOf } from 'looseleaf'
 import { sourceId } from '../../kinds/ids.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import type { Source } from '../../kinds/source.ts'
@@ -30,18 +30,20 @@ export async function saveFileSource(
 ): Promise<SavedSource> {
   const names = namesOfFile(file)
   const known = await findSource(sources, file, names)
-  if (known === undefined) {
-    const id = sourceId(names[0] as string)
-    await beforeNew()
-    await sources.put(
-      { ...file, ...titledAs(file.title), known_as: names, import_id, added: new Date() },
-      { id },
-    )
-    return { id, created: true }
+  if (known !== undefined) {
+    await sources.update(known.id, (source) => changeOf(source, file, names))
+    return { id: known.id, created: false }
   }
-  const change = changeOf(known, file, names)
-  if (change !== undefined) await sources.update(known.id, change)
-  return { id: known.id, created: false }
+  const id = sourceId(names[0] as string)
+  await beforeNew()
+  let created = true
+  const fresh = { ...file, ...titledAs(file.title), known_as: names, import_id, added: new Date() }
+  // Another import may create it meanwhile.
+  await sources.upsert(id, fresh, (source) => {
+    created = false
+    return changeOf(source, file, names)
+  })
+  return { id, created }
 }
 
 /** Finds the source of a file, whatever the scheme of its address. */
@@ -50,7 +52,7 @@ async function findSource(
   { feed_link }: FileSource,
   [name, site]: readonly string[],
 ): Promise<Source | undefined> {
-  const [known] = await sources.byName.all({ known_as: name as string })
+  const known = await sources.byName.first({ known_as: name as string })
   if (known !== undefined || site === undefined) return known
   const sameSite = await sources.byName.all({ known_as: site })
   // A site may have several feeds. A source without a feed address may be this feed; one with another address is not.
@@ -58,12 +60,12 @@ async function findSource(
   return sameSite.length === 1 ? sameSite[0] : undefined
 }
 
-/** Returns the properties of a source that a file changes; undefined if there are none. */
+/** Returns the properties of a source that a file changes. */
 function changeOf(
-  known: Source,
+  known: Omit<Source, 'id' | 'version'>,
   file: FileSource,
   names: readonly string[],
-): ChangesOf<typeof Source> | undefined {
+): ChangesOf<typeof Source> | typeof unchanged {
   // Missing values keep the stored ones.
   const change = {
     ...titledAs(file.title),
@@ -78,5 +80,5 @@ function changeOf(
     change.link === known.link &&
     change.feed_link === known.feed_link &&
     change.known_as.length === known.known_as.length
-  return isSame ? undefined : { ...change, link: change.link ?? unset, feed_link: change.feed_link ?? unset }
+  return isSame ? unchanged : { ...change, link: change.link ?? unset, feed_link: change.feed_link ?? unset }
 }

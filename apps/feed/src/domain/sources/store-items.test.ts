@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parseFile } from '../../feeds/parse/parse-file.ts'
 import type { ParsedFeed } from '../../feeds/parse/parsed-feed.ts'
 import type { Entry } from '../../kinds/entry.ts'
+import { removeContent } from '../entries/entries.ts'
 import { postComment } from '../entries/responses.ts'
 import { openSite, type Site } from '../site/site.ts'
 import { rss, type RssItem } from '../../../test/feed-server.ts'
@@ -111,4 +112,39 @@ test('an entry that its feed has deleted loses its content, keeps its comments, 
   expect(await storeItems(site.data, atom(entry), options)).toMatchObject({ added: 0, updated: 0 })
   expect(await site.data.entries.get(id)).toMatchObject({ title: '', removed: { by: sourceId, at: now } })
   expect(await site.data.comments.byEntry.all({ entry_id: id })).toMatchObject([{ text: 'Why?' }])
+})
+
+test('a feed that is stored twice at the same time adds each entry once', async () => {
+  const stored = await Promise.all([store([storm, 'a', 'b'], true), store([storm, 'a', 'b'], true)])
+  const sum = (of: 'added' | 'unchanged' | 'failed'): number => stored[0]![of] + stored[1]![of]
+  expect([sum('added'), sum('unchanged'), sum('failed')]).toEqual([3, 3, 0])
+})
+
+test('a new title that overlaps the removal of its entry does not bring the content back', async () => {
+  await store([{ guid: 'a', title: 'One' }], true)
+  const { id } = (await entries())[0] as Entry
+  await Promise.all([
+    store([{ guid: 'a', title: 'Two' }]),
+    removeContent(site.data, id, { by: sourceId, at: now }),
+  ])
+  expect(await site.data.entries.get(id)).toMatchObject({ title: '', removed: { by: sourceId } })
+})
+
+test('a changed entry that is deleted meanwhile fails alone, so that the next fetch brings it again', async () => {
+  await store([{ guid: 'a', title: 'One' }, 'b'], true)
+  const a = (await entries()).find(({ title }) => title === 'One') as Entry
+  const { entries: kept } = site.data
+  const getMany: typeof kept.getMany = async (...args: Parameters<typeof kept.getMany>) => {
+    const found = await kept.getMany(...args)
+    await kept.delete(a.id)
+    return found as never
+  }
+  const data = { ...site.data, entries: { ...kept, getMany } }
+  const feed = parseFile(Buffer.from(rss([{ guid: 'a', title: 'Two' }, 'b'])), {
+    name: 'f',
+    now,
+  }) as ParsedFeed
+  const stored = await storeItems(data, feed, { sourceId, now, isNew: false, quietOld: false })
+  expect(stored).toMatchObject({ updated: 0, unchanged: 1, failed: 1 })
+  expect(await store([{ guid: 'a', title: 'Two' }, 'b'])).toMatchObject({ added: 1, unchanged: 1, failed: 0 })
 })

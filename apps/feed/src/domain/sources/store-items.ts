@@ -1,4 +1,4 @@
-import { unset, type ChangesOf } from 'looseleaf'
+import { isLooseleafError, unchanged, unset, type ChangesOf, type Fate } from 'looseleaf'
 import type { FeedItem, ParsedFeed } from '../../feeds/parse/parsed-feed.ts'
 import { linkId, type Entry } from '../../kinds/entry.ts'
 import { importedEntryId } from '../../kinds/ids.ts'
@@ -58,6 +58,7 @@ export async function storeItems(
     const missing = chunk.filter((_, i) => existing[i] === undefined)
     const known = (await renamed?.(missing)) ?? new Map<FeedItem, Entry>()
     const news: NewEntry[] = []
+    const changes: { readonly id: string; readonly item: FeedItem }[] = []
     for (const [i, item] of chunk.entries()) {
       const entry = existing[i] ?? known.get(item)
       if (entry === undefined) {
@@ -72,21 +73,44 @@ export async function storeItems(
         }
         // Pages list entries by arrival. Each is a millisecond older than the next newer one, which keeps the order of their own times.
         news.push({ id: ids[at + i] as string, ...freshEntry(facts, new Date(now.getTime() - rank)) })
-      } else if (entry.removed === undefined && isChanged(entry, item)) {
-        await data.entries.update(entry.id, changeOf(entry, item, now))
-        total.updated++
+      } else if (mayChange(entry, item)) {
+        changes.push({ id: entry.id, item })
       } else {
         total.unchanged++
       }
     }
+    for (const outcome of await Promise.all(changes.map((change) => changeEntry(data, change, now))))
+      total[outcome]++
     if (news.length > 0) await options.beforeNew?.()
-    for (const fate of await data.entries.putMany(news, { fates: true })) {
-      if (fate.ok) total.added++
-      else total.failed++
-    }
+    for (const fate of await data.entries.insertMany(news, { fates: true })) total[outcomeOf(fate)]++
   }
   total.deleted = await removeDeleted(data, sourceId, feed, now)
   return total
+}
+
+/** Returns the outcome of an insert. An entry that another call has inserted meanwhile is the same. */
+function outcomeOf(fate: Fate<unknown>): 'added' | 'unchanged' | 'failed' {
+  if (fate.ok) return 'added'
+  return isLooseleafError(fate.error, 'ALREADY_EXISTS') ? 'unchanged' : 'failed'
+}
+
+/** Changes an entry to its item, unless it was removed meanwhile. An entry that was deleted meanwhile fails: the next call inserts it. */
+async function changeEntry(
+  { entries }: SiteData,
+  { id, item }: { readonly id: string; readonly item: FeedItem },
+  now: Date,
+): Promise<'updated' | 'unchanged' | 'failed'> {
+  let outcome: 'updated' | 'unchanged' = 'unchanged'
+  try {
+    await entries.update(id, (entry) => {
+      outcome = mayChange(entry, item) ? 'updated' : 'unchanged'
+      return outcome === 'updated' ? changeOf(entry, item, now) : unchanged
+    })
+    return outcome
+  } catch (error) {
+    if (isLooseleafError(error, 'NOT_FOUND')) return 'failed'
+    throw error
+  }
 }
 
 /**
@@ -171,6 +195,9 @@ async function removeDeleted(
 /** An entry of a source, whose id is derived. */
 type NewEntry = Omit<Entry, 'version'>
 
+/** The properties of an entry, as an edit gets them. */
+type StoredEntry = Omit<Entry, 'id' | 'version'>
+
 function linkKey(link: string): string {
   return linkId(addressKey(link))
 }
@@ -187,7 +214,7 @@ function fieldsOf(item: FeedItem): Pick<EntryFacts, 'title' | 'body' | 'link' | 
   }
 }
 
-function changeOf(entry: Entry, item: FeedItem, now: Date): ChangesOf<typeof Entry> {
+function changeOf(entry: StoredEntry, item: FeedItem, now: Date): ChangesOf<typeof Entry> {
   const { link_key, media_kind } = linkedAs(item)
   return {
     title: item.title,
@@ -204,7 +231,9 @@ function changeOf(entry: Entry, item: FeedItem, now: Date): ChangesOf<typeof Ent
   }
 }
 
-function isChanged(entry: Entry, item: FeedItem): boolean {
+/** Returns true if an entry differs from its item, and was not removed. */
+function mayChange(entry: StoredEntry, item: FeedItem): boolean {
+  if (entry.removed !== undefined) return false
   return (
     isEdited(entry, item) ||
     entry.link !== item.link ||
@@ -216,6 +245,6 @@ function isChanged(entry: Entry, item: FeedItem): boolean {
 }
 
 /** Returns true if the text that people read has changed. */
-function isEdited(entry: Entry, item: FeedItem): boolean {
+function isEdited(entry: StoredEntry, item: FeedItem): boolean {
   return entry.title !== item.title || entry.body !== item.body
 }
