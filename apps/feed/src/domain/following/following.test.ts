@@ -1,6 +1,7 @@
 import { memoryShards } from 'looseleaf'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { MAX_SERVICES } from '../../kinds/service.ts'
+import { bringItems } from '../home/bring-items.ts'
 import { freshEntry } from '../entries/fresh-entry.ts'
 import { addSources } from '../sources/add-sources.ts'
 import { openSite, type Site } from '../site/site.ts'
@@ -106,4 +107,40 @@ test('a person publishes through a bounded number of sources', async () => {
     })),
   )
   expect(await addService(site.data, bob, source)).toBe(false)
+})
+
+test('an entry that another channel brings while its channel is unfollowed stays', async () => {
+  const { data } = site
+  await postBy(bob, 1)
+  await follow(data, ann, bob)
+  const [item] = await data.inbox.byPerson.all({ person_id: ann })
+  const { inbox } = data
+  let isBrought = false
+  /** Another channel brings the entry after the page was read. */
+  const page: typeof inbox.byPerson.page = async (...args) => {
+    const found = await inbox.byPerson.page(...args)
+    if (!isBrought) await bringItems(data, [{ ...item!, via: [source] }])
+    isBrought = true
+    return found as never
+  }
+  const slow = { ...data, inbox: { ...inbox, byPerson: { ...inbox.byPerson, page } } }
+  await unfollow(slow as typeof data, ann, bob, { removeEntries: true })
+  expect(await data.inbox.byPerson.all({ person_id: ann })).toMatchObject([{ via: [source] }])
+})
+
+test('an item that is removed while its channel is unfollowed does not fail the call', async () => {
+  const { data } = site
+  await postBy(bob, 1)
+  await follow(data, ann, bob)
+  const [item] = await data.inbox.byPerson.all({ person_id: ann })
+  await bringItems(data, [{ ...item!, via: [source] }])
+  const { inbox } = data
+  const page: typeof inbox.byPerson.page = async (...args) => {
+    const found = await inbox.byPerson.page(...args)
+    await inbox.delete(item!.id)
+    return found as never
+  }
+  const slow = { ...data, inbox: { ...inbox, byPerson: { ...inbox.byPerson, page } } }
+  await unfollow(slow as typeof data, ann, bob, { removeEntries: true })
+  expect(await inboxOf(ann)).toBe(0)
 })

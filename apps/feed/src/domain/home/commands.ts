@@ -1,9 +1,10 @@
-import { unchanged } from 'looseleaf'
+import { isLooseleafError, unchanged } from 'looseleaf'
 import type { Entry } from '../../kinds/entry.ts'
 import { homeId } from '../../kinds/home.ts'
-import { inboxItemId } from '../../kinds/inbox-item.ts'
+import { inboxItemId, type InboxItem } from '../../kinds/inbox-item.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { pagesOf } from '../site/lists.ts'
+import { requireAll } from '../site/require-all.ts'
 import { bringItems } from './bring-items.ts'
 import type { HomeOrder, HomeRow } from './home-list.ts'
 import { markIfPulled } from './pulled-follows.ts'
@@ -63,15 +64,43 @@ export async function removeFromInbox(data: SiteData, personId: string, channelI
   for await (const { items } of pagesOf((cursor) =>
     data.inbox.byPerson.page({ person_id: personId }, { limit: CHUNK, cursor }),
   )) {
-    const brought = items.filter(({ via }) => via.includes(channelId))
-    const alone = brought.filter(({ via }) => via.length === 1)
-    await data.inbox.deleteMany(alone.map(({ id }) => id))
-    const withOthers = brought.filter(({ via }) => via.length > 1)
-    await data.inbox.updateMany(
-      withOthers.map(({ id }) => id),
-      ({ via }) => ({ via: via.filter((channel) => channel !== channelId) }),
-    )
+    await removeChannel(data, items, channelId)
   }
+}
+
+/**
+ * Takes a channel off these items, and deletes those that no other channel has brought. An item that was written since it was read, for
+ * example because another channel brings its entry now, is read again.
+ */
+async function removeChannel(
+  { inbox }: SiteData,
+  items: readonly InboxItem[],
+  channelId: string,
+): Promise<void> {
+  for (let rest = items; rest.length > 0;) {
+    const brought = rest.filter(({ via }) => via.includes(channelId))
+    const alone = brought.filter(({ via }) => via.length === 1)
+    const shared = brought.filter(({ via }) => via.length > 1)
+    const fates = [
+      ...(await inbox.deleteMany(alone, { fates: true })),
+      ...(await inbox.updateMany(
+        shared,
+        ({ via }) => ({ via: via.filter((channel) => channel !== channelId) }),
+        { fates: true },
+      )),
+    ]
+    requireAll(fates, (error) => isChanged(error) || isLooseleafError(error, 'NOT_FOUND'))
+    const changed = [...alone, ...shared].filter((_, i) => {
+      const fate = fates[i]!
+      return !fate.ok && isChanged(fate.error)
+    })
+    const found = await inbox.getMany(changed.map(({ id }) => id))
+    rest = found.filter((item) => item !== undefined)
+  }
+}
+
+function isChanged(error: unknown): boolean {
+  return isLooseleafError(error, 'VERSION_MISMATCH')
 }
 
 /** Returns the sources that a channel publishes through, if it is a person. */
