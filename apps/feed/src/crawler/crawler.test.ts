@@ -1,4 +1,4 @@
-import { memoryShards } from 'looseleaf'
+import { LooseleafError, memoryShards } from 'looseleaf'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { answer, openFeedServer, redirect, rss, type FeedServer } from '../../test/feed-server.ts'
 import { addSources } from '../domain/sources/add-sources.ts'
@@ -65,7 +65,15 @@ async function crawl(id: string): Promise<Source> {
 }
 
 async function take(limit = 10): Promise<string[]> {
-  const options = { limit, leaseMs: LEASE, now: time, reserve: () => true, release: () => undefined }
+  const nothing = (): undefined => undefined
+  const options = {
+    limit,
+    leaseMs: LEASE,
+    now: time,
+    reserve: () => true,
+    release: nothing,
+    onError: nothing,
+  }
   return (await takeDue(site.data, options)).map(({ id }) => id)
 }
 
@@ -351,4 +359,26 @@ test('a new source is fetched at once when the crawler is woken', async () => {
   const id = await add('/feed')
   crawler.wake()
   await expect.poll(() => titles(id)).toEqual(['a'])
+})
+
+test('a look in which a shard stops answering gives the places of its sources back, and fetches the others', async () => {
+  const ids = await Promise.all(['/a', '/b', '/c'].map((path) => add(path)))
+  const { sources } = site.data
+  const down = new LooseleafError('SHARD_UNAVAILABLE', 'The shard does not answer.')
+  const updateMany = async (of: readonly Source[]) =>
+    of.map((source) => (source.id === ids[1] ? { ok: true, value: source } : { ok: false, error: down }))
+  const data = { ...site.data, sources: { ...sources, updateMany } } as unknown as typeof site.data
+  const reserved = new Set<string>()
+  const errors: unknown[] = []
+  const taken = await takeDue(data, {
+    limit: 10,
+    leaseMs: LEASE,
+    now: time,
+    reserve: ({ id }) => Boolean(reserved.add(id)),
+    release: ({ id }) => void reserved.delete(id),
+    onError: (error) => errors.push(error),
+  })
+  expect(taken.map(({ id }) => id)).toEqual([ids[1]])
+  expect([...reserved]).toEqual([ids[1]])
+  expect(errors).toEqual([down, down])
 })

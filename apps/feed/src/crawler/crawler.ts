@@ -81,8 +81,8 @@ export function startCrawler(options: CrawlerOptions): Crawler {
     const limit = AT_ONCE - running.size
     if (limit <= 0) return
     try {
-      for (const source of await takeDue(data, { limit, leaseMs, now: now(), reserve, release }))
-        start(source)
+      const options = { limit, leaseMs, now: now(), reserve, release, onError }
+      for (const source of await takeDue(data, options)) start(source)
     } catch (error) {
       onError(error)
     }

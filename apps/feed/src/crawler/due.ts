@@ -22,8 +22,10 @@ export interface TakeOptions {
   readonly now: Date
   /** Counts a source for its host, and returns true, if the host is not busy. */
   readonly reserve: (source: Source) => boolean
-  /** Gives a reserved place back, because another process has the source. */
+  /** Gives a reserved place back, because the source could not be taken. */
   readonly release: (source: Source) => void
+  /** Called with the error of each source that could not be taken, unless another process has it. The source stays due. */
+  readonly onError: (error: unknown) => void
 }
 
 /**
@@ -31,7 +33,7 @@ export interface TakeOptions {
  * a source. If it dies, the source is due again when the lease ends. Reads all stripes by a statement per shard.
  */
 export async function takeDue({ sources }: SiteData, options: TakeOptions): Promise<LeasedSource[]> {
-  const { limit, leaseMs, now, reserve, release } = options
+  const { limit, leaseMs, now, reserve, release, onError } = options
   const wheres = Array.from({ length: SOURCE_STRIPES }, (_, stripe) => ({
     stripe,
     next_check: { lte: now },
@@ -60,7 +62,7 @@ export async function takeDue({ sources }: SiteData, options: TakeOptions): Prom
       continue
     }
     release(chosen[i] as Source)
-    if (!isTaken(fate.error)) throw fate.error
+    if (!isTaken(fate.error)) onError(fate.error)
   }
   return taken
 }
