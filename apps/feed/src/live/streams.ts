@@ -38,7 +38,7 @@ export interface Receiver {
 }
 
 export interface Streams {
-  /** Returns true if one more stream is within the limits. */
+  /** Returns true if one more stream is within the limits. False after `close`. */
   hasRoom(receiver: Receiver): boolean
   /** Sends events by this response, after its head, until either side ends it. */
   open(receiver: Receiver, response: ServerResponse): void
@@ -73,6 +73,7 @@ export function createStreams(options: StreamsOptions): Streams {
   // A stream lives for hours, and would otherwise add all of its calls to the trace of its request.
   const outsideRequest = AsyncLocalStorage.snapshot()
   let timers: readonly NodeJS.Timeout[] = []
+  let isClosed = false
 
   function topicOf(personId: string | undefined): OpenTopic {
     const known = topics.get(personId)
@@ -147,6 +148,8 @@ export function createStreams(options: StreamsOptions): Streams {
   }
 
   function open(receiver: Receiver, response: ServerResponse): void {
+    // The browser has left while its session was read, so the response does not close any more.
+    if (response.destroyed) return
     const personId = receiver.session?.personId
     const holder = holderOf(receiver)
     const known = topics.get(personId)
@@ -175,11 +178,13 @@ export function createStreams(options: StreamsOptions): Streams {
 
   return {
     hasRoom(receiver) {
+      if (isClosed) return false
       const most = receiver.session === undefined ? limits.perAddress : limits.perSession
       return all.size < limits.perProcess && (holders.get(holderOf(receiver)) ?? 0) < most
     },
     open: (receiver, response) => outsideRequest(open, receiver, response),
     async close() {
+      isClosed = true
       const stopped = Array.from(topics.values(), ({ topic }) => topic.stop())
       for (const { response } of all) response.end()
       await Promise.all(stopped)
