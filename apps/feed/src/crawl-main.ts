@@ -2,6 +2,7 @@ import { openFeeds } from './crawler/open-feeds.ts'
 import { openSite } from './domain/site/site.ts'
 import { readSettings } from './settings.ts'
 import { describeStartError } from './start-error.ts'
+import { stopOnSignal } from './stop-on-signal.ts'
 
 /*
  * A crawler without a site. The site itself fetches feeds too, unless FEED_CRAWL is elsewhere; any number of processes may share the work.
@@ -11,16 +12,10 @@ try {
   const site = await openSite({ shards: settings.shards, cleaner: false })
   const feeds = openFeeds(site.data, { ...settings, crawl: true })
   console.log(`Fetching the sources of ${settings.place}. Stop with Ctrl+C.`)
-  let stopping = false
-  const stop = async (): Promise<void> => {
-    // A second signal ends the process without waiting.
-    if (stopping) process.exit(1)
-    stopping = true
+  stopOnSignal(async () => {
     await feeds.stop()
     await site.close()
-  }
-  process.on('SIGINT', () => void stop())
-  process.on('SIGTERM', () => void stop())
+  })
 } catch (error) {
   console.error(`The crawler could not start: ${describeStartError(error)}`)
   process.exitCode = 1

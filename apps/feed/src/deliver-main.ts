@@ -2,6 +2,7 @@ import { startDeliveries } from './delivery/start-deliveries.ts'
 import { openSite } from './domain/site/site.ts'
 import { readSettings } from './settings.ts'
 import { describeStartError } from './start-error.ts'
+import { stopOnSignal } from './stop-on-signal.ts'
 
 /* Delivers entries in a process of its own. Any number of them share the work with each other, and with those of the site. */
 
@@ -10,24 +11,10 @@ try {
   const site = await openSite({ shards: settings.shards, cleaner: false })
   const deliveries = startDeliveries(site, { onError: (error) => console.error(error) })
   console.log(`Delivers the entries in ${settings.place}. Stop with Ctrl+C.`)
-  let stopping = false
-  const stop = (): void => {
-    // A second signal ends the process without waiting.
-    if (stopping) process.exit(1)
-    stopping = true
-    deliveries
-      .stop()
-      .then(() => site.close())
-      .then(
-        () => process.exit(0),
-        (error: unknown) => {
-          console.error(describeStartError(error))
-          process.exit(1)
-        },
-      )
-  }
-  process.on('SIGINT', stop)
-  process.on('SIGTERM', stop)
+  stopOnSignal(async () => {
+    await deliveries.stop()
+    await site.close()
+  })
 } catch (error) {
   console.error(`Deliveries could not start: ${describeStartError(error)}`)
   process.exitCode = 1

@@ -30,43 +30,37 @@ export interface RunningSite {
 export async function serve(settings: Settings): Promise<RunningSite> {
   requireArgon2()
   await checkPort(settings)
+  // Closes all that was opened, the last first, if a later step fails.
+  await using opened = new AsyncDisposableStack()
   const stage = createStage(settings.shards)
   const site = await openSite(stage)
-  try {
-    const seeded = await seedSample(site.data)
-    const secret = await settingOnce(site.data.settings, 'cookie secret', () =>
-      randomBytes(32).toString('base64url'),
-    )
-    await warmUp(site, secret)
-    const feeds = openFeeds(site.data, settings)
-    const { host, origin } = settings
-    const deliveries = settings.delivers
-      ? createLoop(() => startDeliveries(site, { onError: (error) => console.error(error) }))
-      : undefined
-    const running = { ...site, feeds, deliveries, crawler: feeds.crawler }
-    const { hasStrip } = settings
-    const app = await createApp({ site: running, stage, secret, host, origin, hasStrip })
-    const url = await listen(app, settings).catch(async (error: unknown) => {
-      await feeds.stop()
-      throw error
-    })
-    deliveries?.start()
-    return {
-      url,
-      seeded,
-      async stop() {
-        // A browser may keep an idle connection open, and closing the app would wait for it.
-        const timer = setTimeout(() => app.server.closeAllConnections(), STOP_TIMEOUT_MS)
-        await app.close()
-        clearTimeout(timer)
-        await Promise.all([deliveries?.close(), feeds.stop()])
-        await site.close()
-      },
-    }
-  } catch (error) {
-    await site.close()
-    throw error
-  }
+  opened.defer(() => site.close())
+  const seeded = await seedSample(site.data)
+  const secret = await settingOnce(site.data.settings, 'cookie secret', () =>
+    randomBytes(32).toString('base64url'),
+  )
+  await warmUp(site, secret)
+  const feeds = openFeeds(site.data, settings)
+  opened.defer(() => feeds.stop())
+  const deliveries = settings.delivers
+    ? createLoop(() => startDeliveries(site, { onError: (error) => console.error(error) }))
+    : undefined
+  opened.defer(() => deliveries?.close())
+  const { host, origin, hasStrip } = settings
+  const running = { ...site, feeds, deliveries, crawler: feeds.crawler }
+  const app = await createApp({ site: running, stage, secret, host, origin, hasStrip })
+  opened.defer(() => closeApp(app))
+  const url = await listen(app, settings)
+  deliveries?.start()
+  const closing = opened.move()
+  return { url, seeded, stop: () => closing.disposeAsync() }
+}
+
+/** Lets requests in flight finish. A browser may keep an idle connection open, which would hold the end up. */
+async function closeApp(app: FastifyInstance): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), STOP_TIMEOUT_MS)
+  await app.close()
+  clearTimeout(timer)
 }
 
 /** Pages that together use the code of all others. */

@@ -30,6 +30,7 @@ export const topFiles: readonly string[] = [
   'serve.ts',
   'settings.ts',
   'start-error.ts',
+  'stop-on-signal.ts',
 ]
 
 /** Folders that may ask other servers. */
