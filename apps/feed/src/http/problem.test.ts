@@ -17,3 +17,8 @@ test('only the error page of a form says whether the form was saved', () => {
   expect(problemOf(busy, { isRead: true }).message).not.toMatch(/\bsen[dt]\b/)
   expect(problemOf(busy, { hasWritten: true }).message).toContain('may be saved in part')
 })
+
+test('a form that overlaps another change is no error of the site', () => {
+  for (const code of ['VERSION_MISMATCH', 'NOT_FOUND'] as const)
+    expect(problemOf(new LooseleafError(code, 'Changed.')).status).toBe(409)
+})

@@ -50,6 +50,14 @@ export function notFound(thing: string): Problem {
   )
 }
 
+export function invalidAddress(): Problem {
+  return new Problem(
+    400,
+    'Invalid page address',
+    'This site did not create the address of this page. Start again at the first page.',
+  )
+}
+
 /** The answer to a form, or to a request of an own page, whose sender could not be read. */
 export function unknownSender({ isRead }: { readonly isRead: boolean }): Problem {
   const outcome = isRead ? 'Try' : 'Nothing has been saved or changed: try'
@@ -86,13 +94,7 @@ export function problemOf(
   { isRead = false, hasWritten = false }: FailedRequest = {},
 ): Problem {
   if (error instanceof Problem) return error
-  if (isLooseleafError(error, 'BAD_CURSOR')) {
-    return new Problem(
-      400,
-      'Invalid page address',
-      'This site did not create the address of this page. Start again at the first page.',
-    )
-  }
+  if (isLooseleafError(error, 'BAD_CURSOR')) return invalidAddress()
   if (error instanceof Unreadable) {
     return new Problem(
       503,
@@ -121,6 +123,13 @@ export function problemOf(
           : 'A database did not answer this request. Nothing that is stored is lost, but your form was not saved: send it again in a little while.',
       SOON,
       { maySendAgain: !isRead },
+    )
+  }
+  if (isLooseleafError(error, 'VERSION_MISMATCH') || isLooseleafError(error, 'NOT_FOUND')) {
+    return new Problem(
+      409,
+      'Something has changed meanwhile',
+      'Another form changed or deleted the same thing while yours was being saved. Go back, reload the page, and send the form again if it is still needed.',
     )
   }
   if (codeOf(error).startsWith('FST_CSRF_')) return forgedForm()

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isId } from 'looseleaf'
-import { notFound, Problem, unknownSender } from './problem.ts'
+import { invalidAddress, notFound, unknownSender } from './problem.ts'
 
 /** Returns true if a request only reads a page, so that nothing sent can be lost. */
 export function isRead({ method }: FastifyRequest): boolean {
@@ -13,14 +13,6 @@ export function cursorOf(request: FastifyRequest, name: 'after' | 'before' = 'af
   if (after === undefined || after === '') return undefined
   if (typeof after !== 'string' || after.length > 4000) throw invalidAddress()
   return after
-}
-
-export function invalidAddress(): Problem {
-  return new Problem(
-    400,
-    'Invalid page address',
-    'This site did not create the address of this page. Start again at the first page.',
-  )
 }
 
 /** Reads the id in an address. Throws the 404 for `thing` if it is not an id. */
