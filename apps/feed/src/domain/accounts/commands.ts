@@ -65,8 +65,9 @@ export async function verifyMember(
   try {
     return { ...found, account: await data.accounts.update(found.account, { password: hash }) }
   } catch (error) {
-    // Another sign-in has replaced it, or the password has changed meanwhile.
-    if (isLooseleafError(error, 'VERSION_MISMATCH')) return verifyMember(data, nameOrAddress, password)
+    // Another sign-in has replaced it, the password has changed, or the account is deleted, since it was read.
+    if (isLooseleafError(error, 'VERSION_MISMATCH') || isLooseleafError(error, 'NOT_FOUND'))
+      return verifyMember(data, nameOrAddress, password)
     throw error
   }
 }

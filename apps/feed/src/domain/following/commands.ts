@@ -1,9 +1,9 @@
-import { isLooseleafError } from 'looseleaf'
 import { followId } from '../../kinds/follow.ts'
 import { MAX_SERVICES, serviceId } from '../../kinds/service.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { backfill, removeFromInbox } from '../home/commands.ts'
 import { keepPulled } from '../home/pulled-follows.ts'
+import { unlessThere } from '../site/unless-there.ts'
 import { channelById, type Channel } from './queries.ts'
 
 /**
@@ -76,13 +76,4 @@ export async function removeService(
   ofSource: string,
 ): Promise<void> {
   await services.delete(serviceId(personId, ofSource))
-}
-
-/** Waits for an insert under a derived id. An entity that exists already is the same. */
-async function unlessThere(insert: Promise<unknown>): Promise<void> {
-  try {
-    await insert
-  } catch (error) {
-    if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
-  }
 }

@@ -1,4 +1,3 @@
-import { isLooseleafError } from 'looseleaf'
 import { followId } from '../../kinds/follow.ts'
 import { importedEntryId } from '../../kinds/ids.ts'
 import { serviceId } from '../../kinds/service.ts'
@@ -6,6 +5,8 @@ import type { SiteData } from '../../kinds/site-data.ts'
 import type { Source } from '../../kinds/source.ts'
 import type { FeedItem } from '../../feeds/parse/parsed-feed.ts'
 import { markIfPulled } from '../home/pulled-follows.ts'
+import { pagesOf } from '../site/lists.ts'
+import { unlessThere } from '../site/unless-there.ts'
 import { feedName } from './source-names.ts'
 
 /** Returns the fetched source of a feed's address; undefined if there is none. */
@@ -30,6 +31,9 @@ export async function hasItems(
   return found.length * 2 > ids.length
 }
 
+/** Follows, or services, that are moved together, so that they share statements. */
+const AT_ONCE = 100
+
 /**
  * Moves all that a source has to the source of the same feed, except its entries, whose ids are derived from it: its names, its
  * followers and the people who publish through it. May be repeated after a crash. The caller makes the source an alias afterwards.
@@ -40,24 +44,25 @@ export async function moveSource(data: SiteData, from: Source, to: Source): Prom
     known_as: [...new Set([...known_as, ...from.known_as])],
     next_check: next_check ?? new Date(),
   }))
-  for await (const { id, person_id, since } of follows.byChannel.each({ channel_id: from.id })) {
-    await unlessKnown(
-      follows.insert({ person_id, since, channel_id: to.id }, { id: followId(person_id, to.id) }),
+  for await (const { items } of pagesOf((cursor) =>
+    follows.byChannel.page({ channel_id: from.id }, { limit: AT_ONCE, cursor }),
+  ))
+    await Promise.all(
+      items.map(async ({ id, person_id, since }) => {
+        const moved = { person_id, since, channel_id: to.id }
+        await unlessThere(follows.insert(moved, { id: followId(person_id, to.id) }))
+        await markIfPulled(data, person_id, to.id)
+        await follows.delete(id)
+      }),
     )
-    await markIfPulled(data, person_id, to.id)
-    await follows.delete(id)
-  }
-  for await (const { id, person_id, added } of services.bySource.each({ source_id: from.id })) {
-    const moved = { person_id, added, source_id: to.id }
-    await unlessKnown(services.insert(moved, { id: serviceId(person_id, to.id) }))
-    await services.delete(id)
-  }
-}
-
-async function unlessKnown(insert: Promise<unknown>): Promise<void> {
-  try {
-    await insert
-  } catch (error) {
-    if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
-  }
+  for await (const { items } of pagesOf((cursor) =>
+    services.bySource.page({ source_id: from.id }, { limit: AT_ONCE, cursor }),
+  ))
+    await Promise.all(
+      items.map(async ({ id, person_id, added }) => {
+        const moved = { person_id, added, source_id: to.id }
+        await unlessThere(services.insert(moved, { id: serviceId(person_id, to.id) }))
+        await services.delete(id)
+      }),
+    )
 }
