@@ -15,6 +15,7 @@ export const Delivery = defineKind('delivery', {
     /** The same time if the entry has a comment that its items do not know; otherwise absent. */
     bump_due: z.date().optional(),
   }),
+  near: 'entry_id',
   /** Finds the entries with comments that their inbox items do not know. */
   indexes: { byDue: { by: [{ bump_due: { type: 'time', nulls: 'skip' } }], shardOn: 'id' } },
 })

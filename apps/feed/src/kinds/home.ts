@@ -9,6 +9,7 @@ export const Home = defineKind('home', {
     /** Items that were delivered at this time or before are read. */
     seen_before: z.date(),
   }),
+  near: 'person_id',
 })
 
 export type Home = ItemOf<typeof Home>

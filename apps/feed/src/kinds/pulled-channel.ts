@@ -18,6 +18,7 @@ export const PulledChannel = defineKind('pulled_channel', {
     /** Earliest time at which its followers are counted again. */
     next_count: z.date(),
   }),
+  near: 'channel_id',
 })
 
 export type PulledChannel = ItemOf<typeof PulledChannel>

@@ -1,4 +1,4 @@
-import { defineKind, type Item } from 'looseleaf'
+import { defineKind, type ItemOf } from 'looseleaf'
 import { z } from 'zod'
 
 /** Number of stripes of the sources that are due. Each stripe is on one shard, so that fetching is shared by all of them. */
@@ -69,4 +69,4 @@ export const Source = defineKind('source', {
   },
 })
 
-export type Source = Item<z.output<typeof sourceProperties>>
+export type Source = ItemOf<typeof Source>
