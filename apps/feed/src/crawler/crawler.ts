@@ -81,8 +81,8 @@ export function startCrawler(options: CrawlerOptions): Crawler {
     const limit = AT_ONCE - running.size
     if (limit <= 0) return
     try {
-      const options = { limit, leaseMs, now: now(), reserve, release, onError }
-      for (const source of await takeDue(data, options)) start(source)
+      const choice = { limit, leaseMs, now: now(), reserve, release, onError }
+      for (const source of await takeDue(data, choice)) start(source)
     } catch (error) {
       onError(error)
     }
