@@ -65,6 +65,10 @@ const REASONS: readonly (readonly [codes: RegExp, reason: string])[] = [
     /^(?:ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|UND_ERR_HEADERS_TIMEOUT)$/,
     'Its server does not answer.',
   ],
+  [
+    /^ERR_SSL_(?:WRONG_VERSION|PACKET_LENGTH|HTTP_REQUEST)/,
+    'Its server does not speak https there. If it has none, begin the address with http://.',
+  ],
   [/^(?:ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_SSL|EPROTO)/, 'Its certificate is not valid.'],
   [
     /^(?:HTTPParserError|HPE_|UND_ERR_HEADERS_OVERFLOW|Z_|ERR__ZLIB|ERR_BROTLI)/,

@@ -226,3 +226,10 @@ test('closing ends fetches in flight', async () => {
   await own.close()
   expect((await fetching).type).toBe('failed')
 })
+
+test('a server without https at the address is no matter of its certificate', async () => {
+  const fetched = await fetcher.fetch(`https://${server.place}/feed`)
+  expect(fetched.type === 'failed' && fetched.failure.reason).toBe(
+    'Its server does not speak https there. If it has none, begin the address with http://.',
+  )
+})
