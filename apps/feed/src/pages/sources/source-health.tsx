@@ -55,8 +55,14 @@ function Problem({
   return (
     <p class="alert">
       {next_check === undefined ? 'This feed is not fetched any more. ' : 'This feed cannot be fetched. '}
-      {problem.text} {counted(failures, 'attempt')} failed in a row, the first{' '}
-      <TimeAgo time={problem.since} now={ctx.now} />.
+      {problem.text}
+      {failures < 2 ? null : (
+        <>
+          {' '}
+          {counted(failures, 'attempt')} failed in a row, the first{' '}
+          <TimeAgo time={problem.since} now={ctx.now} />.
+        </>
+      )}
     </p>
   )
 }
