@@ -61,6 +61,15 @@ const titlesOf = (html: string): string[] =>
 
 const unreadIn = (html: string): number => Number(/(\d+) unread/.exec(textOf(html))?.[1] ?? 0)
 
+test('pages of a signed-in person lead to everything, which has its name as its heading', async () => {
+  const heading = '<h1 class="page-title">Everything</h1>'
+  for (const path of ['/', '/people', '/following'])
+    expect((await mira.get(path)).body).toContain('<a href="/everything">Everything</a>')
+  const { body } = await mira.get('/everything')
+  expect(body).toContain('<a href="/everything" aria-current="page">Everything</a>')
+  expect(body).toContain(heading)
+})
+
 test('a home page has what a person follows, with the reason, and everything has the rest', async () => {
   await follow(ids.mira, ids.noor)
   await publish({ title: 'By Noor', person_id: ids.noor })

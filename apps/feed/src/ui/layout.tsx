@@ -105,7 +105,7 @@ export function Layout({
           {ctx.viewer === undefined ? null : (
             <aside class="side" aria-label="Beside the page">
               {side}
-              <OwnPages />
+              <OtherPages path={ctx.path} />
             </aside>
           )}
           <main
@@ -143,20 +143,27 @@ export function Layout({
   )
 }
 
-/** Links to the pages that only the viewer sees. */
-function OwnPages(): JSX.Element {
+const OTHER_PAGES = [
+  { href: '/everything', label: 'Everything' },
+  { href: '/following', label: 'Following' },
+  { href: '/settings', label: 'Settings' },
+]
+
+/** Links to pages without a tab. */
+function OtherPages({ path }: { readonly path: string }): JSX.Element {
   return (
-    <nav class="own-pages" aria-labelledby="own-pages">
-      <h2 class="side-title" id="own-pages">
-        Your pages
+    <nav class="other-pages" aria-labelledby="other-pages">
+      <h2 class="side-title" id="other-pages">
+        More pages
       </h2>
       <ul>
-        <li>
-          <a href="/following">Following</a>
-        </li>
-        <li>
-          <a href="/settings">Settings</a>
-        </li>
+        {OTHER_PAGES.map(({ href, label }) => (
+          <li key={href}>
+            <a href={href} aria-current={href === path ? 'page' : undefined}>
+              {label}
+            </a>
+          </li>
+        ))}
       </ul>
     </nav>
   )

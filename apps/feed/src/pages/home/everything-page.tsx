@@ -16,6 +16,7 @@ export interface EverythingPageProps {
 
 /** The newest entries of all people and sources. It is the first page of visitors who are not signed in. */
 export function EverythingPage({ ctx, cards, paging, path }: EverythingPageProps): JSX.Element {
+  const isFirst = path === '/' && !paging.paged
   return (
     <Layout
       ctx={ctx}
@@ -24,8 +25,8 @@ export function EverythingPage({ ctx, cards, paging, path }: EverythingPageProps
       feed={paging.paged ? undefined : '/feed.atom'}
       live={paging.paged || ctx.viewer !== undefined ? undefined : { since: lastArrival(cards) }}
     >
-      <h1 class={paging.paged ? 'page-title' : 'unseen'}>
-        {paging.paged ? 'Older entries' : 'Newest entries'}
+      <h1 class={isFirst ? 'unseen' : 'page-title'}>
+        {paging.paged ? 'Older entries' : isFirst ? 'Newest entries' : 'Everything'}
       </h1>
       {paging.paged || ctx.viewer !== undefined || ctx.unknownViewer ? null : <Welcome window={ctx.window} />}
       {cards.length === 0 ? (

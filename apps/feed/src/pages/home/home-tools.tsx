@@ -32,7 +32,8 @@ export function HomeTools({
   return (
     <div class="home-tools">
       <nav class="views" aria-label="Kinds of entries">
-        <a href="/" aria-current={media === undefined ? 'page' : undefined}>
+        {/* The first tab leads there, too. */}
+        <a href="/" tabIndex={-1} aria-current={media === undefined ? 'page' : undefined}>
           All
         </a>
         {MEDIA_KINDS.map((kind) => (
