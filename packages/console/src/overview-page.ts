@@ -6,7 +6,7 @@ import { markup, type Html } from './kit/html.ts'
 import { scrolling } from './kit/table.ts'
 import { counted } from './kit/text.ts'
 
-const WIDTH = 460
+const WIDTH = 540
 const SHARD_X = 172
 const ROW = 112
 /** Distance between the two tables of a shard. */

@@ -14,7 +14,7 @@ test('the page of deliveries shows how far each shard is behind, once a process 
   const deliveries = startDeliveries(site, { onError: () => {} })
   await expect
     .poll(() => served.text('/store/deliveries'), { timeout: 10_000, interval: 50 })
-    .toMatch(/memory 0.*Behind by|Behind by.*memory 0.*memory 1/s)
+    .toMatch(/memory 0.*behind by|behind by.*memory 0.*memory 1/s)
   await deliveries.stop()
   await site.close()
 })

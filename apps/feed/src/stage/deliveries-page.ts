@@ -20,7 +20,7 @@ export function deliveriesPage(store: DataStore, consumer: string): ActPage {
       if (report === undefined) return { body: markup`<p>No process has delivered yet.</p>` }
       return {
         body: table(
-          ['Shard', 'Behind by', 'Partitions in work', 'Processes', 'Failing', 'Given up'],
+          ['shard', 'behind by', 'partitions in work', 'processes', 'failing', 'given up'],
           report.shards.map(rowOf),
           'Deliveries of each shard',
         ),

@@ -10,8 +10,8 @@ body { margin: 0 auto; max-width: 74rem; padding: 1rem 0 3rem; background: var(-
   font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
 a { color: var(--link); text-decoration-thickness: 1px; text-underline-offset: .18em } a:focus-visible, summary:focus-visible, .scroll:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
 .skip { position: absolute; left: -99rem } .skip:focus { left: 0; top: 0; padding: .5rem 1rem; background: var(--back) } main:focus { outline: none }
-nav { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 1.1rem; padding: 0 1rem .5rem; font-size: .95rem } nav a { padding: .2rem 0; color: var(--soft); text-decoration: none }
-nav a:hover { color: var(--ink) } nav [aria-current] { color: var(--ink); font-weight: 600; box-shadow: inset 0 -3px var(--mark) } nav a:first-child { font: 600 1.3rem/1.3 var(--serif); color: var(--ink) }
+header nav { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 1.1rem; padding: 0 1rem .5rem; font-size: .95rem } header nav a { padding: .2rem 0; color: var(--soft); text-decoration: none }
+header nav a:hover { color: var(--ink) } header nav [aria-current] { color: var(--ink); font-weight: 600; box-shadow: inset 0 -3px var(--mark) } header nav a:first-child { font: 600 1.3rem/1.3 var(--serif); color: var(--ink) }
 main { padding: 1rem clamp(1rem, 3vw, 2.5rem) 2.5rem; background: var(--back); border: solid var(--line); border-width: 1px 0 } @media (min-width: 640px) { body { padding: 1rem } main { border-width: 1px; border-radius: 4px 10px 10px 4px } }
 h1, h2 { font-family: var(--serif); letter-spacing: -.01em; line-height: 1.25 } h1 { font-size: 1.7rem; margin: .25rem 0 .5rem } h2 { font-size: 1.2rem; margin: 2rem 0 .5rem } h3 { font-size: 1rem; margin: 1.25rem 0 .25rem }
 p { max-width: 80ch; margin: .25rem 0 .75rem } .lead { font-size: 1.05rem } .soft { color: var(--soft); font-size: .875rem }
@@ -30,7 +30,7 @@ th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0;
 code { display: block; width: min(60ch, 75vw); white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; color: var(--soft) }
 summary { cursor: pointer } .yes { color: var(--good) } .no { color: var(--bad); font-weight: 600 }
 .long { white-space: normal; overflow-wrap: break-word; display: inline-block; min-width: 9ch; max-width: 40ch } .id, .when { white-space: normal; display: inline-block; min-width: 20ch } .when { min-width: 16ch }
-@media (min-width: 640px) { .whole { white-space: pre } } @media (min-width: 1000px) { th, td { padding-right: 1.25rem } } @media (max-width: 800px) { th, td { padding-right: .5rem; font-size: .8rem } }
+@media (min-width: 640px) { .whole { white-space: pre } } @media (min-width: 1000px) { th, td { padding-right: 1.25rem } .when { white-space: nowrap } } @media (max-width: 800px) { th, td { padding-right: .5rem; font-size: .8rem } }
 td code, th code { width: auto; max-width: 70ch; min-width: min(30ch, 44vw); color: inherit } th code { max-width: 50ch }
 ${Array.from({ length: 8 }, (_, i) => `.n${i + 1} tr > :nth-child(${i + 2})`).join(', ')} { text-align: right }
 .unseen { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%) }
@@ -49,7 +49,7 @@ button:hover { border-color: var(--index) }
 .latest { direction: rtl } .latest svg { direction: ltr; min-width: 900px } .plot .mark text { paint-order: stroke; stroke: var(--card); stroke-width: 4px }
 footer { padding: .75rem 1rem 0 }
 .join { fill: none; stroke: var(--ink); stroke-width: 1.2; opacity: .55 } .key.joined i { height: 2px; background: var(--ink) } .rule, .plot .rule { stroke: var(--line); stroke-width: 1 } .plot .mark line { stroke: var(--write); stroke-dasharray: 4 3 }
-.scroll .small { max-width: 560px; min-width: 0 }
+.scroll .small { max-width: 640px; min-width: 520px }
 /* Wide drawings are scaled down on narrow screens, so their text is larger. */
 @media (max-width: 800px) { .scroll svg:not(.small, .plot) text, .scroll svg:not(.small, .plot) text.soft { font-size: 17px } }
 `
