@@ -141,7 +141,7 @@ test('a person hides an entry, and can undo it', async () => {
   expect(hidden.headers.location).toBe(`/?hidden=${id}`)
   const { body } = await mira.get(`/?hidden=${id}`)
   expect(titlesOf(body)).toEqual([])
-  expect(textOf(body)).toContain('You have hidden “Hide me”.')
+  expect(textOf(body)).toContain('Hidden: “Hide me”')
   expect((await mira.post(`/entries/${id}/show`, { back: `/?hidden=${id}` })).headers.location).toBe(
     `/#e-${id}`,
   )

@@ -55,6 +55,7 @@ test('the search field of each page has the text of the search, and markup in it
 test('a search that is empty, refused or without a match has a page that explains searching', async () => {
   const cases: readonly [string, number, string][] = [
     ['', 200, 'How to search'],
+    ['  ', 200, 'SearchHow to search'],
     ['before:2026-01-01', 422, 'Give a word, a tag, a person or a source to search for.'],
     ['from:nobody-here', 422, 'No person here has the name “nobody-here”.'],
     ['source:qqq', 422, 'No source has “qqq” in its title.'],

@@ -24,7 +24,7 @@ export function LikesLine({ likes, liked, viewer, tabIndex }: LikesLineProps): J
         {person?.full_name}
       </a>
     )),
-    ...(rest > 0 ? [`${rest} ${rest === 1 ? 'other' : 'others'}`] : []),
+    ...(rest > 0 ? [restText(rest, !liked && named.length === 0)] : []),
   ]
   if (parts.length === 0) return null
   const isSingular = parts.length === 1 && !liked && rest <= 1
@@ -35,6 +35,11 @@ export function LikesLine({ likes, liked, viewer, tabIndex }: LikesLineProps): J
       {isSingular ? ' likes this' : ' like this'}
     </p>
   )
+}
+
+function restText(rest: number, isAll: boolean): string {
+  const [one, more] = isAll ? ['person', 'people'] : ['other', 'others']
+  return `${rest} ${rest === 1 ? one : more}`
 }
 
 function Heart(): JSX.Element {

@@ -14,7 +14,7 @@ export function HiddenNotice({
   return (
     <div class="notice" role="status">
       <p>
-        You have hidden “<bdi>{entry.title}</bdi>”.
+        Hidden: “<bdi>{entry.title}</bdi>”
       </p>
       <ActButton action={`/entries/${entry.id}/show`} back={ctx.path}>
         Undo

@@ -10,8 +10,9 @@ import { TagPage } from './tag-page.tsx'
 
 export async function searchRoutes(app: FastifyInstance): Promise<void> {
   app.get('/search', async (request, reply) => {
-    const { q: text = '' } = request.query as Partial<Record<string, unknown>>
-    if (typeof text !== 'string') throw invalidAddress()
+    const { q = '' } = request.query as Partial<Record<string, unknown>>
+    if (typeof q !== 'string') throw invalidAddress()
+    const text = q.trim()
     const answer = await answerTo(request, text)
     const status = answer.type === 'refused' ? 422 : 200
     return reply.page((ctx) => <SearchPage ctx={ctx} text={text} answer={answer} />, status)
@@ -29,7 +30,7 @@ export async function searchRoutes(app: FastifyInstance): Promise<void> {
 
 async function answerTo(request: FastifyRequest, text: string): Promise<SearchAnswer> {
   const { data } = request.site
-  if (text.trim() === '') return { type: 'help' }
+  if (text === '') return { type: 'help' }
   const parsed = parseSearch(text)
   if (!parsed.ok) return { type: 'refused', reason: parsed.reason }
   const { search } = parsed
