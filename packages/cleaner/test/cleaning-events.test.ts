@@ -71,6 +71,23 @@ test('a sweep reports its counts, including rows that are deleted after their pa
   expect([summed('added'), summed('removed')]).toEqual([1, 1])
 })
 
+test('a failed sweep reports rows that it deleted before the error', async () => {
+  const store = await open()
+  const bag = { user_id: 'ada', published: 1 }
+  const { id, version } = await store.put(bag)
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, { user_id: 'eve', published: 1 }, version - 1))
+  let isDeleted = false
+  plan = ({ operation }) => {
+    if (operation === 'remove') isDeleted = true
+    return isDeleted && operation === 'readBounded' ? { before: failing('STATEMENT_FAILED') } : undefined
+  }
+  await expect(cleanIndex(store)).rejects.toMatchObject({ code: 'STATEMENT_FAILED' })
+  expect(summed('removed')).toBe(1)
+  plan = () => undefined
+  expect(await cleanIndex(store)).toMatchObject({ complete: true })
+  expect(summed('removed')).toBe(1)
+})
+
 test('failed, stopped and halted runs have different outcomes', async () => {
   const store = await open([])
   await store.put({ user_id: 'ada', published: 1 })

@@ -72,7 +72,6 @@ export async function claimParts(
   const { tasks } = shardAt(context, shard)
   const taskOf = ({ entry }: IndexTarget): string => partTask(entry.table)
   const claimed = await tasks.claimAll([...runs.keys()].map(taskOf), owner, leaseMs, options)
-  const removals = createKeptRemovals(context)
   const elapsed = elapsedBy(context.time)
   let savedAt = elapsed()
   let renewedAt = elapsed()
@@ -85,6 +84,11 @@ export async function claimParts(
     return [{ target, part, isHeld: true, saved: partToText(part) }]
   })
 
+  const removals = createKeptRemovals(context, (target, count) => {
+    const lease = leases.find((each) => each.target === target)
+    if (lease !== undefined) lease.part.tally.removed += count
+    onRemoved(target, shard, count)
+  })
   const held = (): typeof leases => leases.filter(({ isHeld }) => isHeld)
   const progressOf = (saving: typeof leases): Map<string, string> =>
     new Map(saving.map(({ target, saved }) => [taskOf(target), saved]))
@@ -106,15 +110,10 @@ export async function claimParts(
   }
 
   async function settle(call: CallOptions): Promise<void> {
-    const removed = await removals.settle(call.signal, {
+    await removals.settle(call.signal, {
       everyMs: leaseMs / 3,
       onWait: () => save(call),
     })
-    for (const { target, part } of leases) {
-      const count = removed.get(target) ?? 0
-      part.tally.removed += count
-      if (count > 0) onRemoved(target, shard, count)
-    }
   }
 
   return {

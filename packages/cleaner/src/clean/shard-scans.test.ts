@@ -89,7 +89,9 @@ async function turn(): Promise<void> {
 }
 
 function partsOf(leases: readonly Lease[]): LeasedParts {
-  const removals = createKeptRemovals(store.context)
+  const removals = createKeptRemovals(store.context, (target, count) => {
+    for (const lease of leases) if (lease.target === target) lease.part.tally.removed += count
+  })
   return {
     leases,
     removals,
@@ -101,8 +103,7 @@ function partsOf(leases: readonly Lease[]): LeasedParts {
     async settle() {
       await turn()
       log.push('settle')
-      for (const [target, count] of await removals.settle(undefined))
-        for (const lease of leases) if (lease.target === target) lease.part.tally.removed += count
+      await removals.settle(undefined)
     },
     renew: async () => {},
     release: async () => {},

@@ -94,9 +94,9 @@ async function workOnPage(
     part.addedId = last.addedId
     part.seen += rows.length
     const tally = tallyFor(target)
-    const { added, removed, fenced, postponed, misplaced } = tally
+    const { added, fenced, postponed, misplaced } = tally
     // The first phase has counted the problems; the check only meets them again.
-    addTally(part.tally, phase === 'check' ? { added, removed, fenced, postponed, misplaced } : tally)
+    addTally(part.tally, phase === 'check' ? { added, fenced, postponed, misplaced } : tally)
     job.meter.addWork(target, shard, tally)
   }
 }

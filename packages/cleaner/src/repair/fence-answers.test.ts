@@ -119,7 +119,8 @@ describe('removals', () => {
   it('removals of a dropped index are forgotten', async () => {
     await add()
     failWith('INDEX_NOT_FOUND')
-    expect((await pass.removals.sendDue(undefined)).size).toBe(0)
+    await pass.removals.sendDue(undefined)
+    expect(pass.tally.removed).toBe(0)
     expect(pass.removals.isEmpty).toBe(true)
   })
 
@@ -129,7 +130,8 @@ describe('removals', () => {
     await expect(pass.removals.sendDue(undefined)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
     expect(pass.removals.isEmpty).toBe(false)
     plan = () => undefined
-    expect([...(await pass.removals.sendDue(undefined)).values()]).toEqual([1])
+    await pass.removals.sendDue(undefined)
+    expect(pass.tally.removed).toBe(1)
     expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
   })
 })

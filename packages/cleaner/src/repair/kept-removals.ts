@@ -8,7 +8,8 @@ import { tableOn, type IndexTarget } from '../pass/index-target.ts'
 import { chunks, ROWS_PER_WRITE } from '../tools/chunks.ts'
 import { neededAgain } from './needed-again.ts'
 
-export type RemovedRows = ReadonlyMap<IndexTarget, number>
+/** Called with the number of rows after each statement that has deleted some. The call that sent it may still fail. */
+export type OnRemoved = (target: IndexTarget, count: number) => void
 
 /** Dangling rows that will be deleted, each once no query can need it. */
 export interface KeptRemovals {
@@ -18,13 +19,13 @@ export interface KeptRemovals {
    * is due at once.
    */
   add(found: DanglingRow, version: number): void
-  /** Deletes the rows that are due. Returns their number by index. */
-  sendDue(signal: AbortSignal | undefined): Promise<RemovedRows>
-  /** Waits until all rows are due, and deletes them. Calls `onWait` every `everyMs` milliseconds of the wait. Returns their number by index. */
+  /** Deletes the rows that are due. */
+  sendDue(signal: AbortSignal | undefined): Promise<void>
+  /** Waits until all rows are due, and deletes them. Calls `onWait` every `everyMs` milliseconds of the wait. */
   settle(
     signal: AbortSignal | undefined,
     waiting?: { readonly everyMs: number; onWait(): Promise<void> },
-  ): Promise<RemovedRows>
+  ): Promise<void>
   /** True if no row waits for its delete. */
   readonly isEmpty: boolean
   /** True if the rows should be settled before more are added. */
@@ -49,7 +50,7 @@ interface Removal {
 /** Rows that wait at once, some 300 bytes each. */
 const MAX_KEPT = 20_000
 
-export function createKeptRemovals(context: EngineContext): KeptRemovals {
+export function createKeptRemovals(context: EngineContext, onRemoved: OnRemoved = () => {}): KeptRemovals {
   const elapsed = elapsedBy(context.time)
   let dueNow: Removal[] = []
   /** Later removals, in the order of their times. */
@@ -76,17 +77,15 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
   }
 
   /** Deletes these rows. Rows whose delete fails stay due. */
-  async function send(removals: readonly Removal[], signal: AbortSignal | undefined): Promise<RemovedRows> {
-    const removed = new Map<IndexTarget, number>()
+  async function send(removals: readonly Removal[], signal: AbortSignal | undefined): Promise<void> {
     const groups = Map.groupBy(removals, ({ target, shard }) => tableOn(target, shard))
     const results = await Promise.allSettled(
       Array.from(groups, async ([table, group]) => {
         const first = group[0] as Removal
-        const { target } = first
         try {
           for (const chunk of chunksByEpoch(group)) {
             const count = await removeUnlessChanged(table, chunk, signal)
-            removed.set(target, (removed.get(target) ?? 0) + count)
+            if (count > 0) onRemoved(first.target, count)
             await putBack(first, chunk, signal)
           }
         } catch (error) {
@@ -98,7 +97,6 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
       }),
     )
     for (const result of results) if (result.status === 'rejected') throw result.reason
-    return removed
   }
 
   /** Drops removals that were judged by a shorter `deleteDelayMs` than the current one; a later cleaner judges these rows again. */
@@ -117,7 +115,7 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
   }
 
   /** Deletes the rows that are due by this time. Reads the entities of kept rows again, because they may have been written in between. */
-  async function sendUntil(time: number, signal: AbortSignal | undefined): Promise<RemovedRows> {
+  async function sendUntil(time: number, signal: AbortSignal | undefined): Promise<void> {
     const firstLater = kept.findIndex(({ due }) => due > time)
     const keptDue = firstLater === -1 ? kept : kept.slice(0, firstLater)
     kept = firstLater === -1 ? [] : kept.slice(firstLater)
@@ -132,7 +130,7 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
       dueNow.unshift(...now)
       throw error
     })
-    return send(removals, signal)
+    await send(removals, signal)
   }
 
   return {
@@ -158,16 +156,16 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
     },
     sendDue: (signal) => sendUntil(elapsed(), signal),
     async settle(signal, waiting) {
-      const removed = await sendUntil(elapsed(), signal)
+      await sendUntil(elapsed(), signal)
       const last = kept.at(-1)
-      if (last === undefined) return removed
+      if (last === undefined) return
       for (let remaining = last.due - elapsed(); remaining > 0;) {
         const pause = Math.min(remaining, waiting?.everyMs ?? Infinity)
         await context.time.sleep(pause, signal)
         remaining -= pause
         if (remaining > 0) await waiting?.onWait()
       }
-      return sumOf(removed, await sendUntil(last.due, signal))
+      await sendUntil(last.due, signal)
     },
   }
 }
@@ -190,11 +188,4 @@ async function removeUnlessChanged(
     if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
     return 0
   }
-}
-
-function sumOf(a: RemovedRows, b: RemovedRows): RemovedRows {
-  return new Map([
-    ...b,
-    ...Array.from(a, ([target, count]) => [target, count + (b.get(target) ?? 0)] as const),
-  ])
 }

@@ -1,6 +1,6 @@
 import { judgeDangling, type Judged } from '@looseleaf/protocol/internal'
 import type { DanglingRow } from '../look/inspect.ts'
-import { countRemoved, type RepairPass } from './repair-pass.ts'
+import type { RepairPass } from './repair-pass.ts'
 
 /**
  * Deletes dangling rows by the third law, and returns the rows that it does not allow to delete now (`judgeDangling`).
@@ -26,6 +26,6 @@ export async function removeRows(
     onFenced: ({ target }) => void pass.tallyOf(target).fenced++,
   })
   for (const { target } of judged.waiting) pass.tallyOf(target).postponed++
-  countRemoved(pass, await removals.sendDue(signal))
+  await removals.sendDue(signal)
   return judged
 }

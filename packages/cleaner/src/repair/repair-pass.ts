@@ -3,7 +3,7 @@ import type { DanglingRow } from '../look/inspect.ts'
 import type { PassOptions } from '../pass/pass-options.ts'
 import type { Tuned } from '../pass/tuning.ts'
 import { createPass, type Pass } from '../pass/pass.ts'
-import { createKeptRemovals, type KeptRemovals, type RemovedRows } from './kept-removals.ts'
+import { createKeptRemovals, type KeptRemovals, type OnRemoved } from './kept-removals.ts'
 
 export interface RepairPass extends Pass {
   /** Dangling rows that wait for their delete, also after the pass has ended. */
@@ -12,16 +12,25 @@ export interface RepairPass extends Pass {
   readonly leaves?: ((found: DanglingRow) => boolean) | undefined
 }
 
-/** Creates a repair pass. Pass `throttle` or `removals` to share them with other passes; default: new ones. */
+/** Creates a repair pass. Pass `throttle` or `removals` to share them with other passes; default: new ones, whose deletes the pass counts. */
 export function createRepairPass(
   context: EngineContext,
   options: Tuned<PassOptions> = {},
   { throttle, removals }: Partial<Pick<RepairPass, 'throttle' | 'removals'>> = {},
 ): RepairPass {
-  return { ...createPass(context, options, throttle), removals: removals ?? createKeptRemovals(context) }
+  const pass = createPass(context, options, throttle)
+  return {
+    ...pass,
+    removals:
+      removals ??
+      createKeptRemovals(
+        context,
+        countRemoved(() => pass),
+      ),
+  }
 }
 
-/** Adds rows that `pass.removals` has deleted to the counts. */
-export function countRemoved(pass: Pass, removed: RemovedRows): void {
-  for (const [target, count] of removed) pass.tallyOf(target).removed += count
+/** Returns a function that adds deleted rows to the counts of the current pass. */
+export function countRemoved(current: () => Pass): OnRemoved {
+  return (target, count) => void (current().tallyOf(target).removed += count)
 }

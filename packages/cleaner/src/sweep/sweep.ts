@@ -9,7 +9,7 @@ import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import type { Tally } from '../pass/tally.ts'
 import { TUNING, withoutTuning, type Tuned } from '../pass/tuning.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
-import { countRemoved, createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
+import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
 import { untilOneFails } from '../tools/until-one-fails.ts'
 import { sweepEntityPage } from './sweep-entities.ts'
 import { gatherRows, sweepIndexRows } from './sweep-index.ts'
@@ -70,7 +70,7 @@ async function rowsToEntities(
     for await (const page of pagesOfRows(pass, target.entry, shard, { limit: pass.maxPage })) {
       rows.add(target, page)
       if (rows.areMany) await sweepIndexRows(pass, shard, rows.take())
-      if (pass.removals.isFull) await settle(pass)
+      if (pass.removals.isFull) await pass.removals.settle(pass.signal)
     }
   }
   await sweepIndexRows(pass, shard, rows.take())
@@ -104,10 +104,6 @@ async function sweepShards(
     options.signal,
     shards.map((shard) => (signal) => limit(() => work({ ...pass, signal }, targets, shard))),
   )
-  await settle(pass)
+  await pass.removals.settle(pass.signal)
   return pass.tally
-}
-
-async function settle(pass: RepairPass): Promise<void> {
-  countRemoved(pass, await pass.removals.settle(pass.signal))
 }

@@ -53,8 +53,13 @@ export function createTail(context: EngineContext, shard: number, options: TailO
   /** Length of the gap at the last save, so that reports can tell whether the tail falls behind. */
   let behindMs = 0
   const revisits = new Map<string, { readonly id: Uint8Array; readonly due: number }>()
+  /** The pass of the current round. */
+  let counting!: Pass
   /** Shared by all rounds, because rows are kept for longer than a round. Rows that remain when the process ends are left to the sweep. */
-  const removals = createKeptRemovals(context)
+  const removals = createKeptRemovals(
+    context,
+    countRemoved(() => counting),
+  )
   const leftToWriters = createLeftToWriters(context)
   const tasks = (): TaskTable => shardAt(context, shard).tasks
 
@@ -125,10 +130,11 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       return window?.gap === undefined ? 0 : Math.round((window.seenUntil - window.gap.since) / 1000)
     },
     async round(roundPass, targets) {
+      counting = roundPass
       const pass: RepairPass = { ...roundPass, removals, leaves: leftToWriters.leaves }
       // If too many rows are kept, wait until they are deleted.
       const { signal } = pass
-      countRemoved(pass, await (removals.isFull ? removals.settle(signal) : removals.sendDue(signal)))
+      await (removals.isFull ? removals.settle(signal) : removals.sendDue(signal))
       const held = await hold(pass)
       if (held === undefined) return undefined
       let looked = 0

@@ -68,7 +68,10 @@ export type CleanerEvent =
       readonly outcome: 'begun' | 'ended' | 'halted' | 'stopped' | 'failed'
       readonly index: string
     }
-  /** A page of a fill or sweep is done. An entity that is read once for several indexes counts for each of them. */
+  /**
+   * A page of a fill or sweep is done, or dangling rows were deleted, also by work that fails later. An entity that is read once for several
+   * indexes counts for each of them.
+   */
   | (CleanerCounts & {
       readonly kind: 'cleaned'
       readonly work: 'fill' | 'sweep'
