@@ -1,4 +1,5 @@
 import { isLooseleafError, unchanged, type Bag, type DataStore, type EntityId } from 'looseleaf'
+import pLimit, { type LimitFunction } from 'p-limit'
 import { byDue } from '../workload/indexes.ts'
 import type { Side } from './side.ts'
 
@@ -17,7 +18,14 @@ interface Lease {
  * want the same jobs. The versions tell the workers of other processes apart.
  */
 export function queueByStore(store: DataStore): Required<Pick<Side, 'takeAndFinish'>> {
-  const inTurn = createTurns()
+  const turns = new Map<string, LimitFunction>()
+
+  /** Returns the turns of a stripe: takes of it run one after the other. */
+  function turnsOf(stripe: string): LimitFunction {
+    const known = turns.get(stripe) ?? pLimit(1)
+    turns.set(stripe, known)
+    return known
+  }
 
   /** Returns undefined if another process has taken the job. */
   async function lease(id: EntityId): Promise<Lease | undefined> {
@@ -48,22 +56,9 @@ export function queueByStore(store: DataStore): Required<Pick<Side, 'takeAndFini
 
   return {
     async takeAndFinish(stripe, limit) {
-      const leases = await inTurn(stripe, () => take(stripe, limit))
+      const leases = await turnsOf(stripe)(() => take(stripe, limit))
       const finished = await Promise.all(leases.map((each) => each !== undefined && finish(each)))
       return finished.filter(Boolean).length
     },
-  }
-}
-
-/** Returns a function that runs the work of a key after all work that was given for the same key before. */
-function createTurns(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
-  const last = new Map<string, Promise<unknown>>()
-  return (key, work) => {
-    const turn = (last.get(key) ?? Promise.resolve()).then(work)
-    last.set(
-      key,
-      turn.catch(() => {}),
-    )
-    return turn
   }
 }

@@ -1,4 +1,5 @@
 import { isLooseleafError, type DataStore, type EntityId, type ItemOf } from 'looseleaf'
+import pLimit from 'p-limit'
 import { Job } from './kinds.ts'
 
 export type JobItem = ItemOf<typeof Job>
@@ -22,18 +23,8 @@ export function createQueue(store: DataStore, name: string, options: QueueOption
   const jobs = Job.in(store)
   const inMs = (ms: number): Date => new Date(now() + ms)
   const stripeOf = (number: number): string => `${name}/${number % stripes}`
-  /** The last take of each stripe in this process. */
-  const lastTakes = new Map<string, Promise<unknown>>()
-
-  /** Runs takes of a stripe one after the other: at the same time they would want the same jobs, and one of them would get none. */
-  function inTurn<T>(stripe: string, work: () => Promise<T>): Promise<T> {
-    const taking = (lastTakes.get(stripe) ?? Promise.resolve()).then(work)
-    lastTakes.set(
-      stripe,
-      taking.catch(() => undefined),
-    )
-    return taking
-  }
+  /** Takes of a stripe run one after the other: at the same time they would want the same jobs, and one of them would get none. */
+  const turns = stripesOf(stripes).map(() => pLimit(1))
 
   /** Resolves with undefined if the job was written since it was taken: its lease has ended, and another worker has it. */
   async function unlessLost<T>(write: Promise<T>): Promise<T | undefined> {
@@ -91,7 +82,7 @@ export function createQueue(store: DataStore, name: string, options: QueueOption
      * taken too often becomes a dead letter instead, because its workers may have died of it.
      */
     take: (number: number, limit: number): Promise<JobItem[]> =>
-      inTurn(stripeOf(number), () => take(stripeOf(number), limit)),
+      turns[number % stripes]!(() => take(stripeOf(number), limit)),
 
     /** Deletes a job that is done. Returns false if its lease was lost, so that it may be done once more. */
     finish: async (job: JobItem): Promise<boolean> => (await unlessLost(jobs.delete(job))) ?? false,
