@@ -5,9 +5,9 @@ import {
   compareEntities,
   copyEntities,
   copyIndexRows,
+  copyTarget,
   countExtra,
   loadOwn,
-  laterCopies,
   ofMove,
   placeAt,
   processName,
@@ -50,7 +50,7 @@ export function createCopier({ work }: MoveJob, attempt: Attempt, begun: CopyTar
       isUsed = false
     },
     async beginPass() {
-      if (isUsed) target = await laterCopies(work, target)
+      if (isUsed) target = await copyTarget(work, target.epoch)
       isUsed = false
     },
     async copy(send) {

@@ -148,19 +148,16 @@ export async function renewTarget(
 }
 
 /**
- * Returns the target of a later pass of copies, whose time is above those of all earlier ones. The target keeps a row of a later time:
+ * Returns the target of a pass of copies, whose time is above those of all earlier passes. The target keeps a row of a later time:
  * 1. A pass copies version 1 of an entity.
  * 2. The next pass copies version 2.
  * 3. The copy of version 1 arrives once more, and would overwrite version 2.
  *
  * Versions cannot tell which copy is the later one: after a failover of the source, its last state may have a lower version.
+ *
+ * The target begins at the next microsecond, so its floor has to be there, on disk.
  */
-export async function laterCopies(work: MoveWork, { epoch }: CopyTarget): Promise<CopyTarget> {
-  return copyTarget(work, epoch)
-}
-
-/** Chooses the time of copies. The target begins at the next microsecond, so its floor has to be there, on disk. */
-async function copyTarget(work: MoveWork, epoch: number): Promise<CopyTarget> {
+export async function copyTarget(work: MoveWork, epoch: number): Promise<CopyTarget> {
   return { epoch, updated: await timeBelowFloor(targetOf(work), work.signal) }
 }
 
