@@ -1,5 +1,6 @@
 import type { Entity } from 'looseleaf'
 import type { Entry } from '../kinds/entry.ts'
+import type { InboxItem } from '../kinds/inbox-item.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import { recipientsOf } from './recipients.ts'
 
@@ -82,20 +83,17 @@ export function createDeliveryTally(data: SiteData, now: () => number = Date.now
     if (entry !== undefined) return addEntry(entry)
     const item = data.inbox.itemOf(entity)
     if (item === undefined || !isNew(item.arrived)) return false
-    const { items } = track(item.entry_id)
-    const ids = items.get(item.person_id) ?? new Set<string>()
-    items.set(item.person_id, ids.add(id))
+    addItem(track(item.entry_id), item)
     return false
   }
 
   async function readAgain(each: Tracked): Promise<void> {
-    const { entry, expected, items } = each
+    const { entry, expected } = each
     if (entry === undefined) return
     each.readAt = now()
     each.expected = await recipientsOf(data, entry)
     if (expected === undefined) return
-    for await (const { id, person_id } of data.inbox.byEntry.each({ entry_id: entry.id }))
-      items.set(person_id, (items.get(person_id) ?? new Set<string>()).add(id))
+    for await (const item of data.inbox.byEntry.each({ entry_id: entry.id })) addItem(each, item)
   }
 
   async function settle(): Promise<void> {
@@ -128,6 +126,10 @@ export function createDeliveryTally(data: SiteData, now: () => number = Date.now
       return sum
     },
   }
+}
+
+function addItem({ items }: Tracked, { id, person_id }: Pick<InboxItem, 'id' | 'person_id'>): void {
+  items.set(person_id, (items.get(person_id) ?? new Set<string>()).add(id))
 }
 
 /** Tells whether the followers of an entry are unknown, or some of them have no item yet. */

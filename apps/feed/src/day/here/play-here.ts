@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Site } from '../../domain/site/site.ts'
 import { signInByStore } from '../run/browser.ts'
 import { catchUp } from '../run/catch-up.ts'
-import { play, publishItem, type Made } from '../run/play.ts'
+import { play, publishFirst, type Made } from '../run/play.ts'
 import { createTraffic, type TrafficCounts } from '../run/traffic.ts'
 import { withinLimits } from '../run/within-limits.ts'
 import { readSample } from '../sample/read-sample.ts'
@@ -82,18 +82,7 @@ async function playActs(options: PlayHereOptions, { people, published, seed }: C
   const began = new Date()
   const edition = `${began.getTime().toString(36)}-`
   options.onBegin()
-  for (const number of publishers.keys()) {
-    const guid = `first ${edition}${number}`
-    const first = {
-      guid,
-      title: 'Good morning',
-      body: '',
-      path: `/first/${edition}`,
-      tags: [],
-      media: undefined,
-    }
-    publishItem({ publishers, crew, made }, number, first)
-  }
+  publishFirst({ publishers, crew, made, edition })
   const timeline = writeTimeline(await readSample(), {
     ...options,
     seed,

@@ -10,7 +10,7 @@ import { openBrowser, signInByStore, type Browser } from './browser.ts'
 import { catchUp } from './catch-up.ts'
 import { seedCrew } from './crew.ts'
 import { percentile, tenths } from './percentile.ts'
-import { play, publishItem, type Made } from './play.ts'
+import { play, publishFirst, type Made } from './play.ts'
 import type { Program } from './programs.ts'
 import { untilAtRest } from './rest.ts'
 import { openPlace, type ProgramPaths } from './start-site.ts'
@@ -118,17 +118,7 @@ export async function playDay(options: DayOptions): Promise<DayReport> {
     let outage: Outage | undefined
     const traffic = createTraffic(web, ending.signal, () => outage)
     const made: Made = { entries: [], comments: [], likes: [] }
-    for (const [i] of publishers.entries()) {
-      const first = {
-        guid: `first ${i}`,
-        title: 'Good morning',
-        body: '',
-        path: '/first',
-        tags: [],
-        media: undefined,
-      }
-      publishItem({ publishers, crew, made }, i, first)
-    }
+    publishFirst({ publishers, crew, made })
     const acts = withinLimits(writeTimeline(await readSample(), options), options.people)
     options.onStep(`Playing ${acts.length} acts in ${options.seconds} seconds at ${url}`)
     const visits = startVisits({ url: `${url}/`, browsers: readers, traffic, perSecond: options.visits })

@@ -113,9 +113,26 @@ async function publish(act: Extract<Act, { kind: 'item' }>, options: PlayOptions
   })
 }
 
+type Publishing = Pick<PlayOptions, 'publishers' | 'crew' | 'made' | 'edition'>
+
+/** Publishes the first item of each publisher. */
+export function publishFirst(publishing: Publishing): void {
+  const { publishers, edition = '' } = publishing
+  for (const number of publishers.keys()) {
+    publishItem(publishing, number, {
+      guid: `first ${edition}${number}`,
+      title: 'Good morning',
+      body: '',
+      path: `/first/${edition}`,
+      tags: [],
+      media: undefined,
+    })
+  }
+}
+
 /** Publishes an item, and notes the id that its entry will have. */
-export function publishItem(
-  { publishers, crew, made }: Pick<PlayOptions, 'publishers' | 'crew' | 'made'>,
+function publishItem(
+  { publishers, crew, made }: Publishing,
   number: number,
   item: Omit<Parameters<Publisher['publish']>[0], 'published'>,
 ): void {
