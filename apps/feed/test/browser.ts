@@ -15,6 +15,18 @@ export async function signIn(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name }).click()
 }
 
+/** Records the layout shifts of a page from now on, with those before. Returns a function that reads them. */
+export async function recordShifts(page: Page): Promise<() => Promise<readonly number[]>> {
+  await page.evaluate(() => {
+    const shifts: number[] = []
+    Object.assign(window, { shifts })
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) shifts.push((entry as unknown as { value: number }).value)
+    }).observe({ type: 'layout-shift', buffered: true })
+  })
+  return () => page.evaluate(() => (window as unknown as { shifts: number[] }).shifts)
+}
+
 /** Signs in, and returns the paths of all pages of the site and of the window into the store. */
 export async function addressesOfAll(page: Page): Promise<string[]> {
   await signIn(page, 'Noor Tamarind')

@@ -1,23 +1,16 @@
-import { bundleOf } from '@looseleaf-tooling/vitest/bundle'
 import { isLong } from '@looseleaf-tooling/vitest/long'
 import { expect, test } from 'vitest'
 import { isGoodDay } from '../src/day/run/day-command.ts'
 import { playDay } from '../src/day/run/day.ts'
-
-const program = (name: string): Promise<string> => bundleOf(new URL(`../src/${name}.ts`, import.meta.url))
+import { dayPrograms } from './day-programs.ts'
 
 test(
   'the day with a stopped shard: pages are partial, forms are refused in plain words, and nothing is lost',
   { timeout: 180_000 },
   async ({ skip }) => {
     skip(!isLong, 'it takes a minute; LOOSELEAF_LONG=1 runs it')
-    const [web, crawler, deliver] = await Promise.all([
-      program('main'),
-      program('crawl-main'),
-      program('deliver-main'),
-    ])
     const report = await playDay({
-      programs: { web, crawler, deliver, execArgv: ['--conditions=@looseleaf/source'] },
+      programs: await dayPrograms(),
       readers: 30,
       follows: 4,
       seconds: 15,

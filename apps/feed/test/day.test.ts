@@ -1,20 +1,13 @@
-import { bundleOf } from '@looseleaf-tooling/vitest/bundle'
 import { expect, test } from 'vitest'
 import { playDay } from '../src/day/run/day.ts'
-
-const program = (name: string): Promise<string> => bundleOf(new URL(`../src/${name}.ts`, import.meta.url))
+import { dayPrograms } from './day-programs.ts'
 
 test(
   'the day: everybody gets every entry once, although each process is killed',
   { timeout: 120_000 },
   async () => {
-    const [web, crawler, deliver] = await Promise.all([
-      program('main'),
-      program('crawl-main'),
-      program('deliver-main'),
-    ])
     const report = await playDay({
-      programs: { web, crawler, deliver, execArgv: ['--conditions=@looseleaf/source'] },
+      programs: await dayPrograms(),
       readers: 30,
       follows: 4,
       seconds: 5,

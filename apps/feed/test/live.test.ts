@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import axe from 'axe-core'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { hasBrowser, openBrowser, signIn } from './browser.ts'
+import { hasBrowser, openBrowser, recordShifts, signIn } from './browser.ts'
 import { openLiveSite, type LiveSite } from './live-site.ts'
 
 let site: LiveSite
@@ -64,13 +64,7 @@ test.skipIf(!hasBrowser)(
     const other = await newPage()
     await other.goto('/')
     await page.bringToFront()
-    await page.evaluate(() => {
-      const shifts: number[] = []
-      Object.assign(window, { shifts })
-      new PerformanceObserver((list) => {
-        for (const entry of list.getEntries()) shifts.push((entry as unknown as { value: number }).value)
-      }).observe({ type: 'layout-shift', buffered: true })
-    })
+    const shifts = await recordShifts(page)
     const unread = Number.parseInt(await page.locator('.tabs .count').innerText(), 10)
     const read = page.locator('article').nth(6)
     await read.evaluate((item) => item.scrollIntoView({ behavior: 'instant' }))
@@ -91,7 +85,7 @@ test.skipIf(!hasBrowser)(
     expect(await idOf(0)).toBe(`e-${ids[1]}`)
     expect(await idOf(1)).toBe(`e-${ids[0]}`)
     expect(await topOf()).toBeCloseTo(place, 0)
-    expect(await page.evaluate(() => (window as unknown as { shifts: number[] }).shifts)).toEqual([])
+    expect(await shifts()).toEqual([])
 
     await page.keyboard.press('.')
     expect(await focusedId()).toBe(`e-${ids[1]}`)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { handleChange } from '../src/delivery/start-deliveries.ts'
 import { hybrid } from '../src/delivery/strategy.ts'
 import { postEntry } from '../src/domain/entries/entries.ts'
-import { hasBrowser, openBrowser } from './browser.ts'
+import { hasBrowser, openBrowser, recordShifts } from './browser.ts'
 import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
 
 let site: TestSite
@@ -48,18 +48,12 @@ test.skipIf(!hasBrowser)(
     try {
       const page = await (await browser.newContext({ baseURL })).newPage()
       await page.goto('/search')
-      await page.evaluate(() => {
-        const shifts: number[] = []
-        Object.assign(window, { shifts })
-        new PerformanceObserver((list) => {
-          for (const entry of list.getEntries()) shifts.push((entry as unknown as { value: number }).value)
-        }).observe({ type: 'layout-shift', buffered: true })
-      })
+      const shifts = await recordShifts(page)
       const textOfStrip = (): Promise<string> => page.locator('.strip').innerText()
       const shown = await textOfStrip()
       await expect.poll(textOfStrip, { timeout: 15_000 }).not.toBe(shown)
       expect((await textOfStrip()).replaceAll(/\s+/g, ' ')).toMatch(NUMBERS)
-      expect(await page.evaluate(() => (window as unknown as { shifts: number[] }).shifts)).toEqual([])
+      expect(await shifts()).toEqual([])
     } finally {
       await browser.close()
       site.app.server.closeAllConnections()
