@@ -1,7 +1,7 @@
 import type { Entry } from '../../kinds/entry.ts'
 import { HOME_LIMIT } from '../../kinds/inbox-item.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
-import { createSharedReads } from '../site/shared-reads.ts'
+import { createSharedReads, type MayLackData } from '../site/shared-reads.ts'
 import type { HomeRow } from './home-list.ts'
 import { mergeNewest } from './merge-newest.ts'
 
@@ -37,9 +37,8 @@ export interface PulledListsOptions {
 /** A row as all followers share it. */
 type SharedRow = Omit<HomeRow, 'via'>
 
-interface SharedList<Item> {
+interface SharedList<Item> extends MayLackData {
   readonly items: readonly Item[]
-  readonly isPartial: boolean
 }
 
 interface ChannelList extends SharedList<SharedRow> {
@@ -55,7 +54,6 @@ export function createPulledLists(
 
   /** The sources that people publish through. */
   const sources = createSharedReads<SharedList<string>>({
-    isPartial: hasGaps,
     keepMs: keepMs ?? KEEP_SERVICES_MS,
     most: MOST_LISTS,
     async read(person_id) {
@@ -67,7 +65,6 @@ export function createPulledLists(
     },
   })
   const newest = createSharedReads<ChannelList>({
-    isPartial: hasGaps,
     keepMs: keepMs ?? KEEP_MS,
     most: MOST_LISTS,
     async read(channel_id, before) {
@@ -104,10 +101,6 @@ export function createPulledLists(
       return rows.map((row) => ({ ...row, via: via.get(row.channel_id) ?? [] }))
     },
   }
-}
-
-function hasGaps({ isPartial }: SharedList<unknown>): boolean {
-  return isPartial
 }
 
 /** Returns the time from which a list is continued; undefined if it has to be read as a whole. */

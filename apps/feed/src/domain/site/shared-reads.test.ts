@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createSharedReads, type SharedReads } from './shared-reads.ts'
+import { createSharedReads, type MayLackData, type SharedReads } from './shared-reads.ts'
 
-interface Found {
+interface Found extends MayLackData {
   readonly number: number
-  readonly isPartial: boolean
 }
 
 let outcomes: ((number: number) => Promise<Found>)[]
@@ -17,7 +16,6 @@ beforeEach(() => {
   reads = createSharedReads<Found>({
     keepMs: 1_000,
     most: 2,
-    isPartial: ({ isPartial }) => isPartial,
     read(key) {
       const number = keys.push(key)
       return outcomes.shift()?.(number) ?? Promise.resolve({ number, isPartial: false })

@@ -4,11 +4,14 @@ export interface SharedReads<Value> {
   get(key: string): Promise<Value>
 }
 
+/** A value that may lack what is on a shard that does not answer. */
+export interface MayLackData {
+  readonly isPartial: boolean
+}
+
 export interface SharedReadsOptions<Value> {
   /** Reads the value of a key. May begin with the value that was kept before. */
   readonly read: (key: string, before: Value | undefined) => Promise<Value>
-  /** Tells whether a value lacks what is on a shard that does not answer. */
-  readonly isPartial: (value: Value) => boolean
   /** Milliseconds from the beginning of a read during which its value is kept. */
   readonly keepMs: number
   /** Largest number of kept values. The one that was read first goes first. */
@@ -26,9 +29,8 @@ interface Kept<Value> {
  * Keeps values for a moment, and lets concurrent callers share one read. A failed or a partial read is neither kept nor shared: each
  * caller reads by itself then, so that the trace of each request knows the shard that did not answer.
  */
-export function createSharedReads<Value>({
+export function createSharedReads<Value extends MayLackData>({
   read,
-  isPartial,
   keepMs,
   most,
 }: SharedReadsOptions<Value>): SharedReads<Value> {
@@ -46,7 +48,7 @@ export function createSharedReads<Value>({
     let isWhole = false
     try {
       const value = await fresh.reading
-      isWhole = !isPartial(value)
+      isWhole = !value.isPartial
       fresh.value = value
       return value
     } finally {
@@ -59,7 +61,7 @@ export function createSharedReads<Value>({
       const known = kept.get(key)
       if (known === undefined || performance.now() - known.began >= keepMs) return readFor(key)
       const value = await known.reading.catch(() => undefined)
-      return value === undefined || isPartial(value) ? read(key, undefined) : value
+      return value === undefined || value.isPartial ? read(key, undefined) : value
     },
   }
 }
