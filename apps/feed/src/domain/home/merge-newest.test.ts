@@ -1,17 +1,9 @@
 import { expect, test } from 'vitest'
+import { createDice } from '../../day/script/dice.ts'
 import { mergeNewest } from './merge-newest.ts'
 
-/** Returns numbers that look random and depend on the seed alone. */
-function randomBelow(seed: number): (end: number) => number {
-  let state = seed
-  return (end) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * end)
-  }
-}
-
 test('a merged list is the beginning of all rows in order, for any number and length of lists', () => {
-  const below = randomBelow(7)
+  const { below } = createDice(7)
   for (let run = 0; run < 200; run++) {
     let id = 0
     const lists = Array.from({ length: below(8) }, () =>
