@@ -81,7 +81,7 @@ test('a comment moves an entry up in all inboxes, at most once a minute', async 
     { now: new Date(time) },
   )
   const bumped = async (): Promise<number | undefined> =>
-    (await readHome(data, follower)).rows[0]?.bumped.getTime()
+    (await readHome(site, follower)).rows[0]?.bumped.getTime()
   const comment = (at: number): Promise<unknown> =>
     postComment(data, { entry_id, person_id: follower, text: `${at}` }, { now: new Date(at) })
   await vi.waitUntil(async () => (await bumped()) === time, { timeout: 10_000 })
@@ -111,7 +111,7 @@ test('an entry that its author removes leaves all inboxes, and quiet entries nev
     freshEntry({ title: 'Quiet', person_id: writer, published: now, quiet: true }, now),
   )
   const entry_id = await postEntry(data, { person_id: writer, title: 'Short', link: undefined })
-  const rows = async (): Promise<string[]> => (await readHome(data, follower)).rows.map((row) => row.entry_id)
+  const rows = async (): Promise<string[]> => (await readHome(site, follower)).rows.map((row) => row.entry_id)
   await vi.waitUntil(async () => (await rows()).length > 0, { timeout: 10_000 })
   expect(await rows()).toEqual([entry_id])
   await removeEntry(data, entry_id, writer, new Date())

@@ -11,6 +11,7 @@ import {
   setOrder,
 } from '../domain/home/commands.ts'
 import { countUnread, cutHome, seenUpTo, type HomeOrder, type HomeRows } from '../domain/home/home-list.ts'
+import { createDice } from '../day/script/dice.ts'
 import { createPulledLists } from '../domain/home/pulled-lists.ts'
 import { readHome } from '../domain/home/queries.ts'
 import { unfollow } from '../domain/following/commands.ts'
@@ -46,15 +47,6 @@ async function withKill(calls: number, work: () => Promise<void>): Promise<void>
   await work()
 }
 
-/** Returns numbers from 0 to 1 that look random and depend on the seed alone. */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
-}
-
 /** An entry as a person of the model sees it. */
 interface Seen {
   readonly id: string
@@ -85,8 +77,7 @@ test.each(STRATEGIES.flatMap((strategy) => someOf([1, 2, 3], 1).map((seed) => ({
   'idea 9: unread counts and the order of a home page are those of brute force: $strategy.name up to $strategy.pushUpTo, seed $seed',
   async ({ strategy, seed }) => {
     const { data, store } = site
-    const random = randomFrom(seed)
-    const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
+    const { next: random, below, pick } = createDice(seed)
     let time = Date.UTC(2026, 5, 1)
     const tick = (): Date => new Date((time += 1_000 * Math.ceil(10 * random())))
     const now = (): Date => new Date(time)
@@ -119,7 +110,8 @@ test.each(STRATEGIES.flatMap((strategy) => someOf([1, 2, 3], 1).map((seed) => ({
       await backfill(data, person, channel)
     }
 
-    const home = (person: string): Promise<HomeRows> => readHome(data, person, createPulledLists(data))
+    const home = (person: string): Promise<HomeRows> =>
+      readHome({ data, pulledLists: createPulledLists(data) }, person)
 
     async function publish(): Promise<void> {
       const channel = pick([...sources, publisher])
@@ -143,7 +135,7 @@ test.each(STRATEGIES.flatMap((strategy) => someOf([1, 2, 3], 1).map((seed) => ({
     const change = async (id: string): Promise<void> => {
       const item = await data.entries.get(id)
       const handle = (): Promise<void> => handleChange(data, { id, item }, strategy, now)
-      if (random() < 0.3) await withKill(Math.floor(40 * random()), handle)
+      if (random() < 0.3) await withKill(below(40), handle)
       else await handle()
     }
 
@@ -265,7 +257,7 @@ test('idea 4: an unfollow that removes entries keeps those that another channel 
     await handleChange(data, { id, item: await data.entries.get(id) }, push, () => now)
   }
   const brought = async (): Promise<unknown[]> =>
-    (await readHome(data, person)).rows.map(({ channel_id, via }) => [channel_id, via.toSorted()])
+    (await readHome(site, person)).rows.map(({ channel_id, via }) => [channel_id, via.toSorted()])
   expect(await brought()).toHaveLength(2)
   await removeFromInbox(data, person, blog)
   expect(await brought()).toContainEqual([blog, [mira]])
@@ -302,7 +294,7 @@ test('a channel that has lost most of its followers is delivered again, and no e
   const state = async (): Promise<string | undefined> =>
     (await data.pulledChannels.get(pulledChannelId(channel_id)))?.state
   const ids = async (): Promise<string[]> =>
-    (await readHome(data, stays, createPulledLists(data))).rows.map((row) => row.entry_id)
+    (await readHome({ data, pulledLists: createPulledLists(data) }, stays)).rows.map((row) => row.entry_id)
   const inInbox = (): Promise<number> => data.inbox.byPerson.count({ person_id: stays })
 
   await join(stays)

@@ -35,7 +35,7 @@ test('a long inbox is trimmed in steps, and those behind the newest 400 come bac
   const person = store.newId()
   const entries = await fillInbox(person, INBOX_KEPT + 350)
   const shown = async (): Promise<string[]> =>
-    (await readHome(data, person)).rows.map(({ entry_id }) => entry_id)
+    (await readHome(site, person)).rows.map(({ entry_id }) => entry_id)
   const before = await shown()
   await trimInbox(data, person)
   const count = await countOf(person)

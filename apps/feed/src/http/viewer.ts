@@ -42,7 +42,7 @@ export async function readViewer(request: FastifyRequest): Promise<void> {
   const [open, home] = await Promise.all([
     openSession(data, key).catch(unreadOf),
     // A page without its number of unread entries is better than none.
-    isPage ? readHome(data, key.personId).catch(noneOf) : undefined,
+    isPage ? readHome(request.site, key.personId).catch(noneOf) : undefined,
   ])
   request.isViewerUnread = open === 'unread'
   if (open === undefined || open === 'unread') return

@@ -2,6 +2,7 @@ import { newestEntries } from '../domain/entries/entries.ts'
 import { countUnread, visibleRows } from '../domain/home/home-list.ts'
 import { readHome } from '../domain/home/queries.ts'
 import { byId } from '../domain/site/lists.ts'
+import type { Site } from '../domain/site/site.ts'
 import type { MediaKind } from '../kinds/entry.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 
@@ -20,11 +21,14 @@ export interface LiveState {
 export const LIVE_ENTRIES = 20
 
 /** Reads the state of a person's home page: only entries that the person may see there now. */
-export async function readPersonState(data: SiteData, personId: string): Promise<LiveState> {
-  const home = await readHome(data, personId)
+export async function readPersonState(
+  site: Pick<Site, 'data' | 'pulledLists'>,
+  personId: string,
+): Promise<LiveState> {
+  const home = await readHome(site, personId)
   const rows = visibleRows({ ...home, order: 'newest' }).slice(0, LIVE_ENTRIES)
   const entries = await byId(
-    data.entries,
+    site.data.entries,
     rows.map(({ entry_id }) => entry_id),
   )
   const shown = rows.filter(({ entry_id }) => {

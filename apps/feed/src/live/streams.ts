@@ -19,7 +19,7 @@ export interface StreamLimits {
 export const STREAM_LIMITS: StreamLimits = { perProcess: 1000, perSession: 4, perAddress: 50 }
 
 export interface StreamsOptions {
-  readonly site: Pick<Site, 'store' | 'data'>
+  readonly site: Pick<Site, 'store' | 'data' | 'pulledLists'>
   /** Default: `STREAM_LIMITS`. */
   readonly limits?: StreamLimits
   /** Milliseconds between two signs of life, which also end the streams of ended sessions. Default: 15,000. */

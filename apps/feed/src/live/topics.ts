@@ -23,7 +23,7 @@ export interface Topic {
 }
 
 export interface TopicOptions {
-  readonly site: Pick<Site, 'store' | 'data'>
+  readonly site: Pick<Site, 'store' | 'data' | 'pulledLists'>
   /** Undefined for the public page. */
   readonly personId: string | undefined
   /** Sends a state. An outage is followed by another try with the state of then. */
@@ -43,7 +43,7 @@ export function startTopic({ site, personId, send, onEnd }: TopicOptions): Topic
       ? watch(store, data.entries.byTime.definition, {}, { ...query, scatter: true })
       : watch(store, data.inbox.byPerson.definition, { person_id: personId }, query)
   const read = (): Promise<unknown> =>
-    personId === undefined ? readPublicState(data) : readPersonState(data, personId)
+    personId === undefined ? readPublicState(data) : readPersonState(site, personId)
 
   let isStale = false
   let reading: Promise<void> | undefined

@@ -1,4 +1,5 @@
 import { INBOX_KEPT } from '../../delivery/trim-inbox.ts'
+import { createPulledLists } from '../../domain/home/pulled-lists.ts'
 import { readHome } from '../../domain/home/queries.ts'
 import { deliveryId } from '../../kinds/delivery.ts'
 import type { Entry } from '../../kinds/entry.ts'
@@ -75,7 +76,8 @@ export async function verify(data: SiteData, crew: Crew, made: Made): Promise<Ve
     if (delivery !== undefined && pushed.size > 0)
       visible.push(delivery.delivered.getTime() - entry.arrived.getTime())
   const homes = spread(crew.readers, HOMES)
-  for (const reader of homes) await compareHome(data, reader, found, tally)
+  const site = { data, pulledLists: createPulledLists(data) }
+  for (const reader of homes) await compareHome(site, reader, found, tally)
   const answers = await checkAnswers(data, found, made)
   return {
     ...tally,
@@ -105,12 +107,12 @@ async function isTrimmed({ inbox }: SiteData, person_id: string, arrived: Date):
 
 /** Compares the home of a reader with all entries that its channels brought. Entries of pushed channels are counted already, unless their row exists and the home lacks it. */
 async function compareHome(
-  data: SiteData,
+  site: Parameters<typeof readHome>[0],
   reader: string,
   found: readonly Found[],
   tally: { expected: number; delivered: number; missing: number },
 ): Promise<void> {
-  const { rows, isFull } = await readHome(data, reader)
+  const { rows, isFull } = await readHome(site, reader)
   const shown = new Set(rows.map(({ entry_id }) => entry_id))
   const oldest = isFull ? (rows[HOME_LIMIT - 1]?.arrived.getTime() ?? 0) : -Infinity
   for (const { entry, pushed, pulling } of found) {

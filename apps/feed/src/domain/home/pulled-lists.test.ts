@@ -85,14 +85,14 @@ test('a new entry is on the home pages of followers a second later', async () =>
     await data.follows.insert(follow, { id: followId(person, channel_id) })
   }
   const shown = async (): Promise<string[]> =>
-    (await readHome(data, person)).rows.map(({ entry_id }) => entry_id)
+    (await readHome(site, person)).rows.map(({ entry_id }) => entry_id)
   const first = await publish(source, 1)
   expect(await shown()).toEqual([first])
   const second = await publish(source, 2)
   expect(await shown()).toEqual([first])
   vi.advanceTimersByTime(1_000)
   expect(await shown()).toEqual([second, first])
-  const [row] = (await readHome(data, person)).rows
+  const [row] = (await readHome(site, person)).rows
   expect(row?.via.toSorted()).toEqual([publisher, source].toSorted())
 })
 

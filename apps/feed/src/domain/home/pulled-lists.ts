@@ -120,12 +120,3 @@ function toRow({
   const times = { arrived, delivered: arrived, bumped }
   return { entry_id: id, channel_id, ...times, media: media_kind, read: false, hidden: false }
 }
-
-const listsOfSites = new WeakMap<SiteData, PulledLists>()
-
-/** Returns the lists that all visits of a site in this process share. */
-export function pulledListsOf(data: SiteData): PulledLists {
-  let lists = listsOfSites.get(data)
-  if (lists === undefined) listsOfSites.set(data, (lists = createPulledLists(data)))
-  return lists
-}

@@ -3,8 +3,9 @@ import { HOME_LIMIT } from '../../kinds/inbox-item.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { pagesOf } from '../site/lists.ts'
 import { readThing } from '../site/partial-reads.ts'
+import type { Site } from '../site/site.ts'
 import { joinRows, type HomeRow, type HomeRows } from './home-list.ts'
-import { pulledListsOf, type PulledLists } from './pulled-lists.ts'
+import type { PulledLists } from './pulled-lists.ts'
 
 /** Follows per page. */
 const PAGE = 500
@@ -15,13 +16,12 @@ const PAGE = 500
  * Rejects with `Unreadable` if the shard of the person does not answer.
  */
 export async function readHome(
-  data: SiteData,
+  { data, pulledLists }: Pick<Site, 'data' | 'pulledLists'>,
   personId: string,
-  lists: PulledLists = pulledListsOf(data),
 ): Promise<HomeRows> {
   const [home, rows] = await Promise.all([
     readThing(data.homes, homeId(personId), 'home page'),
-    readHomeRows(data, personId, lists, 'skip'),
+    readHomeRows(data, personId, pulledLists, 'skip'),
   ])
   return {
     rows,

@@ -1,6 +1,7 @@
 import { cleanIndex, DataStore, startCleaner, type DriverFactory, type Observer } from 'looseleaf'
 import { createFileParser, type FileParser } from '../../feeds/parse/file-parser.ts'
 import { dataOf, siteIndexes, type SiteData } from '../../kinds/site-data.ts'
+import { createPulledLists, type PulledLists } from '../home/pulled-lists.ts'
 import { NO_FEEDS, type FeedFinder } from '../sources/feed-finder.ts'
 import { createLoop, type LoopControl } from './loop.ts'
 
@@ -8,6 +9,8 @@ import { createLoop, type LoopControl } from './loop.ts'
 export interface Site {
   readonly store: DataStore
   readonly data: SiteData
+  /** Lists of channels that all visits of the site in this process share. */
+  readonly pulledLists: PulledLists
   readonly parser: FileParser
   /** Finds feeds for people who add sources. Finds none unless the process fetches feeds. */
   readonly feeds: FeedFinder
@@ -42,9 +45,11 @@ export async function openSite(options: SiteOptions): Promise<Site> {
     const hasCleaner = options.cleaner ?? true
     if (hasCleaner) cleaner.start()
     const parser = createFileParser()
+    const data = dataOf(store)
     return {
       store,
-      data: dataOf(store),
+      data,
+      pulledLists: createPulledLists(data),
       parser,
       feeds: NO_FEEDS,
       cleaner: hasCleaner ? cleaner : undefined,

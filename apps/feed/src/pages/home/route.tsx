@@ -83,7 +83,7 @@ async function hide(request: FastifyRequest, hidden: boolean): Promise<string> {
   const { data } = request.site
   const { id } = signedIn(request)
   const entryId = idOf(request, 'entry')
-  const row = (await readHome(data, id)).rows.find(({ entry_id }) => entry_id === entryId)
+  const row = (await readHome(request.site, id)).rows.find(({ entry_id }) => entry_id === entryId)
   if (row === undefined && missingShards(request.trace).length > 0) throw new Unreadable('entry')
   if (row === undefined) throw notFound('entry on your home page')
   await setHidden(data, id, row, hidden)
@@ -108,7 +108,7 @@ async function sendHome(request: FastifyRequest, reply: FastifyReply): Promise<F
   const query = request.query as Partial<Record<string, unknown>>
   const media = MEDIA_KINDS.find((kind) => kind === query['media'])
   const hidden = isId(query['hidden']) ? query['hidden'] : undefined
-  const home = request.home ?? (await readHome(data, viewer.id))
+  const home = request.home ?? (await readHome(request.site, viewer.id))
   const part = cutHome(home, { media, after: cursorOf(request) })
   if (part === undefined) throw invalidAddress()
   const cards = await homeCards(data, viewer.id, home, part, hidden)
