@@ -1,4 +1,4 @@
-import { LooseleafError, memoryShards } from 'looseleaf'
+import { LooseleafError, memoryShards, parseId } from 'looseleaf'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { freshEntry } from '../entries/fresh-entry.ts'
 import { missingShards } from '../site/partial-reads.ts'
@@ -36,6 +36,17 @@ async function publish(source_id: string, at: number): Promise<string> {
   return id
 }
 
+/** Returns the ids of so many sources on each shard. */
+function sourcesPerShard(count: number): string[] {
+  const { router } = site.store.context
+  const found = SHARDS.map((): string[] => [])
+  while (found.some(({ length }) => length < count)) {
+    const id = site.store.newId()
+    found[router.shardOfId(parseId(id))]?.push(id)
+  }
+  return found.flatMap((ids) => ids.slice(0, count))
+}
+
 /** Visits the lists, and returns the entries with the missing shards that the trace of the visit knows. */
 async function visit(
   lists: PulledLists,
@@ -48,7 +59,7 @@ async function visit(
 }
 
 test('each of several visits at once knows that a shard is missing, and later ones have its entries again', async () => {
-  const sources = Array.from({ length: 6 }, () => site.store.newId())
+  const sources = sourcesPerShard(3)
   const entries = await Promise.all(sources.map((source, i) => publish(source, i)))
   const lists = createPulledLists(site.data, { keepMs: Infinity })
   const [, down] = SHARDS
