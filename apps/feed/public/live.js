@@ -243,7 +243,7 @@ const keys = {
   k: ['previous entry', () => move(-1)],
   o: ['open the entry, like Enter', () => click('.when')],
   l: ['like, or unlike', () => click('[formaction$=like]')],
-  c: ['comment', () => click('[href$="#comment"]') ?? $('#comment textarea')?.focus()],
+  c: ['comment', () => click('[href$="#comment"]') ?? $('#comment')?.focus()],
   h: ['hide', () => click('[formaction$="/hide"]')],
   u: ['undo hiding', () => click('[formaction$="/show"]', current()?.dataset.of ? current() : main)],
   '/': ['search', () => $('[type=search]')?.focus()],

@@ -56,7 +56,10 @@ test.skipIf(!found)(
     await page.getByRole('button', { name: 'Post' }).click()
     await page.getByRole('heading', { level: 1, name: 'Written in a browser' }).waitFor()
 
-    await page.getByLabel('Your comment').fill('And commented on')
+    await page.goto('/people/mira')
+    await page.getByRole('link', { name: 'Comment on Written in a browser' }).click()
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('comment')
+    await page.keyboard.type('And commented on')
     await page.getByRole('button', { name: 'Comment' }).click()
     expect(new URL(page.url()).hash).toMatch(/^#c-/)
     expect(await page.locator('.comment').innerText()).toContain('And commented on')

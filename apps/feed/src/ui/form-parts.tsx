@@ -72,12 +72,14 @@ export interface FieldProps {
   readonly type?: 'text' | 'email' | 'password'
   /** Keeps ids unique on a page with several forms. */
   readonly idPrefix?: string
+  /** Default: made of `idPrefix` and the name. */
+  readonly id?: string
 }
 
 /** A field with its label, hint and error, connected for screen readers. */
 export function Field(props: FieldProps): JSX.Element {
   const { form, name, label, hint, optional, rows, type = 'text', idPrefix = 'f' } = props
-  const id = `${idPrefix}-${name}`
+  const id = props.id ?? `${idPrefix}-${name}`
   const error = form.errors[name]
   const described = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`]
     .join(' ')

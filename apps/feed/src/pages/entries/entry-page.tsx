@@ -141,7 +141,6 @@ function CommentForm({
   return (
     <form
       class="comment-form"
-      id="comment"
       method="post"
       action={`/entries/${entryId}/comments`}
       aria-label="Add a comment"
@@ -149,7 +148,15 @@ function CommentForm({
       <FormErrors form={form} />
       <Token ctx={ctx} />
       <Once form={form} newId={() => ctx.newId(entryId)} />
-      <Field form={form} name="text" label="Your comment" rows={3} maxLength={MAX_COMMENT_LENGTH} />
+      {/* Links to #comment focus the field. */}
+      <Field
+        id="comment"
+        form={form}
+        name="text"
+        label="Your comment"
+        rows={3}
+        maxLength={MAX_COMMENT_LENGTH}
+      />
       <button type="submit">Comment</button>
     </form>
   )
