@@ -13,6 +13,7 @@ const feed =
 beforeAll(async () => {
   writeFileSync(join(folder, 'a.xml'), feed)
   writeFileSync(join(folder, 'b.html'), '<p>no feed</p>')
+  writeFileSync(join(folder, 'list.opml'), '<opml><body><outline xmlUrl="https://a.example/"/></body></opml>')
   const site = await serve({ ...readSettings(['--data', join(folder, 'data')], {}), port: 0 })
   await site.stop()
 })
@@ -34,6 +35,14 @@ test('the import command imports files with or without an owner, and imports not
   expect(await run('--as', 'mira', 'a.xml')).toEqual({
     status: 0,
     lines: ['From a file (RSS): 1 new entry.'],
+  })
+})
+
+test('the import command follows the subscriptions of a list for the person of --as only', async () => {
+  expect(await run('list.opml')).toEqual({ status: 0, lines: ['list.opml (OPML): 1 new source.'] })
+  expect(await run('--as', 'mira', 'list.opml')).toEqual({
+    status: 0,
+    lines: ['list.opml (OPML): 1 source already known, which you follow now.'],
   })
 })
 

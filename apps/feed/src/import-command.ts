@@ -58,5 +58,5 @@ async function importPath(site: Site, path: string, personId: string | undefined
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
     return refused(code === 'ENOENT' ? 'There is no such file.' : `The file cannot be read (${code}).`)
   }
-  return importFile(site, { name: path, bytes }, personId)
+  return importFile(site, { name: path, bytes }, { personId, follow: true })
 }

@@ -1,6 +1,8 @@
 import { Agent, request, type RequestOptions } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freshEntry } from '../src/domain/entries/fresh-entry.ts'
 import { addService } from '../src/domain/following/commands.ts'
+import { addSources } from '../src/domain/sources/add-sources.ts'
 import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
 
 let site: TestSite
@@ -58,6 +60,35 @@ test('each of several files has its own result', async () => {
   expect(textOf(body)).toContain('list.opml (OPML): 1 new source.')
   expect(textOf(body)).toContain('empty.xml: refused. The file is empty.')
   expect(textOf((await visitor.get('/sources')).body)).toContain('A Brought in by Noor Tamarind.')
+})
+
+test('an imported list of subscriptions is followed as long as the box is ticked', async () => {
+  const { data } = site.site
+  const [known] = await addSources(data, [{ address: 'https://followed.example/0.xml' }], {
+    personId: undefined,
+  })
+  await data.entries.insert(
+    freshEntry({ title: 'Read at once', source_id: known!.id, published: new Date() }, new Date()),
+  )
+  const list = (...numbers: number[]): { name: string; text: string } => {
+    const outlines = numbers.map((i) => `<outline text="S${i}" xmlUrl="https://followed.example/${i}.xml"/>`)
+    return { name: 'list.opml', text: `<opml><body>${outlines.join('')}</body></opml>` }
+  }
+  const visitor = createVisitor(site.app)
+  await visitor.signIn('greta')
+  expect((await visitor.get('/import')).body).toContain('name="follow" value="yes" checked')
+  const unticked = await visitor.upload('/import', [list(0, 1)])
+  expect(textOf(unticked.body)).toContain('list.opml (OPML): 1 new source, 1 source already known. See')
+  expect(textOf((await visitor.get('/')).body)).not.toContain('Read at once')
+  const ticked = await visitor.upload('/import', [list(0, 1)], { follow: 'yes' })
+  expect(textOf(ticked.body)).toContain('list.opml (OPML): 2 sources already known, which you follow now.')
+  expect(textOf((await visitor.get('/')).body)).toContain('Read at once')
+  const both = await visitor.upload('/import', [list(1, 2)], { follow: 'yes' })
+  expect(textOf(both.body)).toContain(
+    'list.opml (OPML): 1 new source, 1 source already known, all of which you follow now.',
+  )
+  expect((await visitor.upload('/import', [], { follow: 'yes' })).body).toContain('value="yes" checked')
+  expect((await visitor.upload('/import', [])).body).not.toContain('value="yes" checked')
 })
 
 test('only its person can undo an import, and entries that others use stay', async () => {

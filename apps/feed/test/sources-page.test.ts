@@ -48,6 +48,19 @@ test('a feed that is added by its address is fetched, and its page says how it i
   ])
 })
 
+test('a person follows each source that they add, also one that is here already', async () => {
+  server.on('/followed', answer(rss(['Rye'], { title: 'Grains' })))
+  const path = (await add(`${server.origin}/followed`)).headers.location as string
+  await expect.poll(async () => (await visitor.get(path)).body).toContain('Rye')
+  expect(textOf((await visitor.get(path)).body)).toContain('Yes, unfollow1 follower')
+  visitor = createVisitor(app)
+  await visitor.signIn('tomas')
+  expect(textOf((await visitor.get('/')).body)).not.toContain('Rye')
+  expect((await add(`${server.origin}/followed`)).headers.location).toBe(path)
+  expect(textOf((await visitor.get('/')).body)).toContain('Rye')
+  expect(textOf((await visitor.get(path)).body)).toContain('Yes, unfollow2 followers')
+})
+
 test('a page with several feeds offers a choice', async () => {
   const link = (href: string, title: string): string =>
     `<link rel="alternate" type="application/rss+xml" href="${href}" title="${title}">`

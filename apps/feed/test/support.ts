@@ -96,7 +96,11 @@ export interface Visitor {
   /** Sends a form with the token of the last page, unless `fields` has one. */
   post(path: string, fields?: Record<string, string>): Promise<LightMyRequestResponse>
   /** Uploads files and follows the redirect. */
-  upload(path: string, files: readonly { name: string; text: string }[]): Promise<LightMyRequestResponse>
+  upload(
+    path: string,
+    files: readonly { name: string; text: string }[],
+    fields?: Readonly<Record<string, string>>,
+  ): Promise<LightMyRequestResponse>
   signIn(name: string): Promise<LightMyRequestResponse>
   /** Returns the cookie header, for requests made by the test itself. */
   cookie(): string
@@ -126,10 +130,11 @@ export function createVisitor(app: FastifyInstance, remoteAddress: string = next
       const headers = { cookie: cookie(), 'content-type': 'application/x-www-form-urlencoded' }
       return remember(await app.inject({ method: 'POST', url, headers, payload, remoteAddress }))
     },
-    async upload(url, files) {
+    async upload(url, files, fields = {}) {
       const form = new FormData()
       form.append('token', token)
       for (const { name, text } of files) form.append('files', new Blob([text]), name)
+      for (const [name, value] of Object.entries(fields)) form.append(name, value)
       const { headers, body } = new Request('http://here.invalid', { method: 'POST', body: form })
       const payload = Buffer.from(await new Response(body).arrayBuffer())
       const type = headers.get('content-type') as string

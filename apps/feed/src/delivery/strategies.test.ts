@@ -259,9 +259,9 @@ test('idea 4: an unfollow that removes entries keeps those that another channel 
   const brought = async (): Promise<unknown[]> =>
     (await readHome(site, person)).rows.map(({ channel_id, via }) => [channel_id, via.toSorted()])
   expect(await brought()).toHaveLength(2)
-  await removeFromInbox(data, person, blog)
+  await removeFromInbox(data, person, [blog])
   expect(await brought()).toContainEqual([blog, [mira]])
-  await removeFromInbox(data, person, mira)
+  await removeFromInbox(data, person, [mira])
   expect(await brought()).toEqual([[other, [other]]])
 })
 

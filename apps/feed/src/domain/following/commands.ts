@@ -28,6 +28,22 @@ export async function follow(
   return channel
 }
 
+/** Channels that are followed together, so that they share statements. */
+const AT_ONCE = 50
+
+/** Follows channels as `follow` does, the first of them as the latest. Idempotent. */
+export async function followAll(
+  data: SiteData,
+  personId: string,
+  channelIds: readonly string[],
+  now: Date,
+): Promise<void> {
+  for (let at = 0; at < channelIds.length; at += AT_ONCE) {
+    const chunk = channelIds.slice(at, at + AT_ONCE)
+    await Promise.all(chunk.map((id, i) => follow(data, personId, id, new Date(now.getTime() - at - i))))
+  }
+}
+
 /**
  * Ends a follow. Entries that have arrived stay in the inbox, or go with it if `removeEntries` is true. Idempotent, and works for a
  * channel that was deleted.
@@ -42,7 +58,7 @@ export async function unfollow(
   const isPulled = (await data.follows.get(id))?.pulled_by !== undefined
   if (isPulled && !removeEntries) await keepPulled(data, personId, channelId)
   await data.follows.delete(id)
-  if (removeEntries) await removeFromInbox(data, personId, channelId)
+  if (removeEntries) await removeFromInbox(data, personId, [channelId])
 }
 
 /**

@@ -59,35 +59,37 @@ export function itemOf(
   }
 }
 
-/** Removes the entries from a person's inbox that only this channel brought. Idempotent. */
-export async function removeFromInbox(data: SiteData, personId: string, channelId: string): Promise<void> {
+/** Removes the entries from a person's inbox that only these channels brought. Idempotent. */
+export async function removeFromInbox(
+  data: SiteData,
+  personId: string,
+  channelIds: readonly string[],
+): Promise<void> {
+  const removed = new Set(channelIds)
   for await (const { items } of pagesOf((cursor) =>
     data.inbox.byPerson.page({ person_id: personId }, { limit: CHUNK, cursor }),
   )) {
-    await removeChannel(data, items, channelId)
+    await removeChannels(data, items, removed)
   }
 }
 
 /**
- * Takes a channel off these items, and deletes those that no other channel has brought. An item that was written since it was read, for
+ * Takes channels off these items, and deletes those that no other channel has brought. An item that was written since it was read, for
  * example because another channel brings its entry now, is read again.
  */
-async function removeChannel(
+async function removeChannels(
   { inbox }: SiteData,
   items: readonly InboxItem[],
-  channelId: string,
+  removed: ReadonlySet<string>,
 ): Promise<void> {
+  const staying = (via: readonly string[]): string[] => via.filter((channel) => !removed.has(channel))
   for (let rest = items; rest.length > 0;) {
-    const brought = rest.filter(({ via }) => via.includes(channelId))
-    const alone = brought.filter(({ via }) => via.length === 1)
-    const shared = brought.filter(({ via }) => via.length > 1)
+    const brought = rest.filter(({ via }) => via.some((channel) => removed.has(channel)))
+    const alone = brought.filter(({ via }) => staying(via).length === 0)
+    const shared = brought.filter(({ via }) => staying(via).length > 0)
     const fates = [
       ...(await inbox.deleteMany(alone, { fates: true })),
-      ...(await inbox.updateMany(
-        shared,
-        ({ via }) => ({ via: via.filter((channel) => channel !== channelId) }),
-        { fates: true },
-      )),
+      ...(await inbox.updateMany(shared, ({ via }) => ({ via: staying(via) }), { fates: true })),
     ]
     requireAll(fates, (error) => isChanged(error) || isLooseleafError(error, 'NOT_FOUND'))
     const changed = [...alone, ...shared].filter((_, i) => {

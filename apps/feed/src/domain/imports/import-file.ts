@@ -25,12 +25,19 @@ export type ImportResult =
   | (Outcome & { readonly type: 'opml'; readonly stored: StoredSubscriptions })
   | { readonly type: 'refused'; readonly name: string; readonly reason: string }
 
+export interface ImportOptions {
+  /** Owner of the import. */
+  readonly personId: string | undefined
+  /** Lets the owner follow the sources of an OPML file. Default: false. */
+  readonly follow?: boolean
+  readonly now?: Date
+}
+
 /** Imports one file for a person, or without an owner. Returns `refused`, and does not throw, for a file that is not a feed. */
 export async function importFile(
   { data, parser }: Pick<Site, 'data' | 'parser'>,
   file: FileToImport,
-  personId: string | undefined,
-  now: Date = new Date(),
+  { personId, follow = false, now = new Date() }: ImportOptions,
 ): Promise<ImportResult> {
   const name =
     file.name
@@ -45,7 +52,7 @@ export async function importFile(
     case 'refused':
       return { type: 'refused', name, reason: parsed.reason }
     case 'opml': {
-      const stored = await storeSubscriptions(data, parsed, personId, now)
+      const stored = await storeSubscriptions(data, parsed, { personId, follow, now })
       return { type: 'opml', name, title: parsed.title, format: parsed.format, notes: parsed.notes, stored }
     }
     case 'feed': {
@@ -68,8 +75,13 @@ export function describeImport(result: ImportResult): string {
           count(result.stored.deleted, 'entry', 'deleted'),
           count(result.stored.failed, 'entry', 'not stored'),
         ]
-  const summary = counts.filter((text) => text !== undefined).join(', ') || 'nothing new'
-  return [`${result.title} (${result.format}): ${summary}.`, ...result.notes].join(' ')
+  const named = counts.filter((text) => text !== undefined)
+  const summary = named.join(', ') || 'nothing new'
+  const followed =
+    result.type === 'opml' && result.stored.followed && named.length > 0
+      ? `, ${named.length > 1 ? 'all of which' : 'which'} you follow now`
+      : ''
+  return [`${result.title} (${result.format}): ${summary}${followed}.`, ...result.notes].join(' ')
 }
 
 function count(number: number, noun: string, rest = ''): string | undefined {

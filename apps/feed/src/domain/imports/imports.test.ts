@@ -1,12 +1,14 @@
 import { memoryShards } from 'looseleaf'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parseFile } from '../../feeds/parse/parse-file.ts'
-import { storeFeed, storeSubscriptions } from './store-feed.ts'
-import { entriesOfSource } from '../entries/entries.ts'
+import { storeFeed, storeSubscriptions, type StoredSubscriptions } from './store-feed.ts'
+import { entriesOfSource, removeContent } from '../entries/entries.ts'
+import { follow } from '../following/commands.ts'
 import { importsOf, undoImport } from './imports.ts'
 import { likeEntry, postComment } from '../entries/responses.ts'
 import { openSite, type Site } from '../site/site.ts'
 import { followId } from '../../kinds/follow.ts'
+import { pulledChannelId } from '../../kinds/pulled-channel.ts'
 import { fetchedSourceId } from '../sources/source-names.ts'
 import { listSources } from '../sources/sources.ts'
 import { storeItems } from '../sources/store-items.ts'
@@ -31,6 +33,38 @@ async function importFeed(...titles: string[]): Promise<string> {
   if (parsed.type !== 'feed') throw new TypeError('That is a feed.')
   return (await storeFeed(site.data, parsed, ann, now)).sourceId
 }
+
+/** Address of a subscription of `importList`. */
+const address = (i: number): string => `https://example.org/${i}.xml`
+/** Id of the source of a subscription of `importList`. */
+const listed = (i: number): string => fetchedSourceId(address(i))
+
+/** Imports a list of so many subscriptions for Ann. */
+async function importList(
+  length: number,
+  { follow: follows = true, data = site.data } = {},
+): Promise<StoredSubscriptions> {
+  const outlines = Array.from({ length }, (_, i) => `<outline text="${i}" xmlUrl="${address(i)}"/>`)
+  const opml = `<opml version="2.0"><head><title>My list</title></head><body>${outlines.join('')}</body></opml>`
+  const parsed = parseFile(Buffer.from(opml), { name: 'l', now })
+  if (parsed.type !== 'opml') throw new TypeError('That is a list.')
+  return storeSubscriptions(data, parsed, { personId: ann, follow: follows, now })
+}
+
+/** Stores an entry of a source, as the crawler does, and returns its id. */
+async function fetchItem(sourceId: string): Promise<string> {
+  const feed = parseFile(Buffer.from(rss(['a'])), { name: 'f', now })
+  if (feed.type !== 'feed') throw new TypeError('That is a feed.')
+  await storeItems(site.data, feed, { sourceId, now, isNew: true, quietOld: true })
+  return (await entriesOfSource(site.data, sourceId)).items[0]!.id
+}
+
+const followedBy = async (personId: string): Promise<string[]> =>
+  (await site.data.follows.byPerson.all({ person_id: personId }))
+    .map(({ channel_id }) => channel_id)
+    .toReversed()
+const inboxOf = async (personId: string): Promise<string[]> =>
+  (await site.data.inbox.byPerson.all({ person_id: personId })).map(({ entry_id }) => entry_id)
 
 const imports = async (): Promise<[string, number, number][]> =>
   (await importsOf(site.data, ann)).items.map(({ title, entries, sources }) => [title, entries, sources])
@@ -91,28 +125,80 @@ test('undoing an import hands a source with entries of another import to that im
 })
 
 test('undoing a list keeps the sources that have entries by now, or that others follow', async () => {
-  const opml = Buffer.from(
-    `<opml version="2.0"><head><title>My list</title></head><body>${Array.from({ length: 250 }, (_, i) => `<outline text="${i}" xmlUrl="https://example.org/${i}.xml"/>`).join('')}</body></opml>`,
-  )
-  const parsed = parseFile(opml, { name: 'l', now })
-  if (parsed.type !== 'opml') throw new TypeError('That is a list.')
-  await storeSubscriptions(site.data, parsed, ann, now)
+  await importList(250, { follow: false })
   expect(await imports()).toEqual([['My list', 0, 250]])
-  const [filled, followed, own] = [7, 8, 9].map((i) => fetchedSourceId(`https://example.org/${i}.xml`)) as [
-    string,
-    string,
-    string,
-  ]
-  const feed = parseFile(Buffer.from(rss(['a'])), { name: 'f', now })
-  if (feed.type !== 'feed') throw new TypeError('That is a feed.')
-  await storeItems(site.data, feed, { sourceId: filled, now, isNew: true, quietOld: true })
-  const follow = (person_id: string, channel_id: string): Promise<unknown> =>
-    site.data.follows.insert({ person_id, channel_id, since: now }, { id: followId(person_id, channel_id) })
-  await Promise.all([follow(bob, followed), follow(ann, own)])
+  const [filled, followed, own] = [listed(7), listed(8), listed(9)]
+  await fetchItem(filled)
+  await Promise.all([follow(site.data, bob, followed), follow(site.data, ann, own)])
   expect(await undoImport(site.data, await newest(), ann)).toMatchObject({ entries: 0, sources: 248 })
   expect(await titlesIn(filled)).toEqual(['a'])
   expect(await site.data.sources.exists(followed)).toBe(true)
   expect(await site.data.follows.byChannel.all({ channel_id: own })).toEqual([])
+  expect(await imports()).toEqual([])
+})
+
+test('an import follows the sources of a list in its order, and brings the entries that are there', async () => {
+  await importList(3, { follow: false })
+  expect(await followedBy(ann)).toEqual([])
+  const [entry, pulled] = [await fetchItem(listed(1)), listed(2)]
+  await fetchItem(pulled)
+  await site.data.pulledChannels.insert(
+    { channel_id: pulled, state: 'pulled', turn: 1, next_count: now },
+    { id: pulledChannelId(pulled) },
+  )
+  for (let i = 0; i < 2; i++) {
+    expect(await importList(120)).toEqual({
+      added: i === 0 ? 117 : 0,
+      known: i === 0 ? 3 : 120,
+      followed: true,
+    })
+    expect(await followedBy(ann)).toEqual(Array.from({ length: 120 }, (_, at) => listed(at)))
+    expect(await inboxOf(ann)).toEqual([entry])
+    expect(await site.data.follows.get(followId(ann, pulled))).toMatchObject({ pulled_by: ann })
+  }
+})
+
+test('a second import completes the follows of an interrupted one', async () => {
+  await importList(1, { follow: false })
+  const entry = await fetchItem(listed(0))
+  const { follows, inbox } = site.data
+  let writes = 0
+  const insert: typeof follows.insert = (...args) => {
+    if (++writes > 70) throw new Error('The process ends here.')
+    return follows.insert(...args)
+  }
+  const insertMany = (): never => {
+    throw new Error('The process ends here.')
+  }
+  const data = {
+    ...site.data,
+    follows: { ...follows, insert },
+    inbox: { ...inbox, insertMany },
+  } as unknown as typeof site.data
+  await expect(importList(120, { data })).rejects.toThrow('The process ends here.')
+  expect(await inboxOf(ann)).toEqual([])
+  expect(await importList(120)).toMatchObject({ known: 120 })
+  expect(await followedBy(ann)).toHaveLength(120)
+  expect(await inboxOf(ann)).toEqual([entry])
+})
+
+test('undoing a list leaves no follow and no inbox item of a deleted source, also after an interruption', async () => {
+  await importList(4)
+  const [gone, stays] = [listed(1), listed(2)]
+  const [removed, kept] = [await fetchItem(gone), await fetchItem(stays)]
+  await Promise.all([gone, stays].map((source) => follow(site.data, ann, source)))
+  await removeContent(site.data, removed, { by: gone, at: now })
+  expect((await inboxOf(ann)).toSorted()).toEqual([removed, kept].toSorted())
+  const id = await newest()
+  const { inbox } = site.data
+  const deleteMany = (): never => {
+    throw new Error('The process ends here.')
+  }
+  const data = { ...site.data, inbox: { ...inbox, deleteMany } } as unknown as typeof site.data
+  await expect(undoImport(data, id, ann)).rejects.toThrow('The process ends here.')
+  expect(await undoImport(site.data, id, ann)).toMatchObject({ entries: 0, sources: 3 })
+  expect(await followedBy(ann)).toEqual([stays])
+  expect(await inboxOf(ann)).toEqual([kept])
   expect(await imports()).toEqual([])
 })
 

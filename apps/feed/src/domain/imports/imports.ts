@@ -6,6 +6,7 @@ import { serviceId } from '../../kinds/service.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import type { Source } from '../../kinds/source.ts'
 import { deleteEntry } from '../entries/entries.ts'
+import { removeFromInbox } from '../home/commands.ts'
 import { pagesOf, type List } from '../site/lists.ts'
 import { SKIP } from '../site/partial-reads.ts'
 
@@ -53,9 +54,10 @@ export interface Undone {
 }
 
 /**
- * Deletes entities that an import created: entries without comments and likes of others, and then sources without entries. A source
- * with entries of another import now belongs to that import, and one that the crawler has filled or that others follow to none. If entities stay, the import stays and can be undone again; otherwise it
- * is deleted. Returns undefined if the import does not exist or is another person's.
+ * Deletes entities that an import created: entries without comments and likes of others, and then sources without entries, with the
+ * person's follows and inbox items of them. A source with entries of another import now belongs to that import, and one that the crawler
+ * has filled or that others follow to none. If entities stay, the import stays and can be undone again; otherwise it is deleted. An
+ * interrupted call can be repeated. Returns undefined if the import does not exist or is another person's.
  */
 export async function undoImport(data: SiteData, id: string, personId: string): Promise<Undone | undefined> {
   const { imports, entries, sources } = data
@@ -71,8 +73,10 @@ export async function undoImport(data: SiteData, id: string, personId: string): 
   for await (const { items } of pagesOf((cursor) =>
     sources.byImport.page({ import_id: id }, { limit: CHUNK, cursor }),
   )) {
-    const outcomes = await Promise.all(items.map((source) => deleteEmptySource(data, source, id, personId)))
+    const outcomes = await Promise.all(items.map((source) => releaseSource(data, source, id, personId)))
     for (const outcome of outcomes) count[outcome]++
+    const unused = items.filter((_, i) => outcomes[i] === 'sources').map((source) => source.id)
+    await deleteSources(data, unused, personId)
   }
   const { keptEntries, keptSources } = count
   if (keptEntries + keptSources === 0) await imports.delete(id)
@@ -99,25 +103,32 @@ async function hasOthers(
   return false
 }
 
-async function deleteEmptySource(
+/** Tells what becomes of a source of an undone import, `sources` if it is to be deleted. Takes a source that others use off the import. */
+async function releaseSource(
   data: SiteData,
   { id }: Source,
   importId: string,
   personId: string,
 ): Promise<'sources' | 'keptSources' | 'othersSources'> {
-  const { entries, sources, follows, services } = data
+  const { entries, sources } = data
   const entry = await entries.byPublisher.first({ publisher_id: id }, { order: 'desc' })
   if (entry?.import_id === importId) return 'keptSources'
   if (entry !== undefined || (await isUsedByOthers(data, id, personId))) {
     await sources.update(id, { import_id: entry?.import_id ?? unset })
     return 'othersSources'
   }
-  await Promise.all([
-    follows.delete(followId(personId, id)),
-    services.delete(serviceId(personId, id)),
-    sources.delete(id),
-  ])
   return 'sources'
+}
+
+/** Deletes sources, and before them all that a person has of them, so that a repeated undo finds what an interrupted one left. */
+async function deleteSources(data: SiteData, ids: readonly string[], personId: string): Promise<void> {
+  if (ids.length === 0) return
+  const { sources, follows, services } = data
+  await Promise.all(
+    ids.flatMap((id) => [follows.delete(followId(personId, id)), services.delete(serviceId(personId, id))]),
+  )
+  await removeFromInbox(data, personId, ids)
+  await Promise.all(ids.map((id) => sources.delete(id)))
 }
 
 /** Returns true if another person follows a source, or publishes through it. */

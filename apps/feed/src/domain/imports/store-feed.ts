@@ -1,6 +1,6 @@
 import type { SiteData } from '../../kinds/site-data.ts'
 import type { ParsedFeed, ParsedOpml } from '../../feeds/parse/parsed-feed.ts'
-import { addService } from '../following/commands.ts'
+import { addService, followAll } from '../following/commands.ts'
 import { addSources } from '../sources/add-sources.ts'
 import { saveFileSource } from '../sources/save-file-source.ts'
 import { storeItems, type StoredItems } from '../sources/store-items.ts'
@@ -39,14 +39,22 @@ export async function storeFeed(
 export interface StoredSubscriptions {
   readonly added: number
   readonly known: number
+  /** True if the person follows all of them now. */
+  readonly followed: boolean
 }
 
-/** Adds a source for each subscription, which the crawler fetches. */
+export interface SubscriptionOptions {
+  readonly personId: string | undefined
+  /** Lets the person, if there is one, follow all sources of the list, also known ones. Default: false. */
+  readonly follow?: boolean
+  readonly now: Date
+}
+
+/** Adds a source for each subscription, which the crawler fetches. A second call completes an interrupted one. */
 export async function storeSubscriptions(
   data: SiteData,
   opml: ParsedOpml,
-  personId: string | undefined,
-  now: Date,
+  { personId, follow = false, now }: SubscriptionOptions,
 ): Promise<StoredSubscriptions> {
   const { title, format, subscriptions } = opml
   const record = createImportRecord(data, { title, format, person_id: personId }, now)
@@ -55,5 +63,10 @@ export async function storeSubscriptions(
   const saved = await addSources(data, feeds, options)
   const added = saved.filter(({ created }) => created).length
   await record.end({ entries: 0, sources: added })
-  return { added, known: saved.length - added }
+  const followed = follow && personId !== undefined
+  if (followed) {
+    const ids = saved.map(({ id }) => id)
+    await followAll(data, personId, ids, now)
+  }
+  return { added, known: saved.length - added, followed }
 }

@@ -68,11 +68,19 @@ test('a long list is added in batches and in its order, and a second time nothin
   const opml = list(feeds.join(''))
   expect(opml.notes).toEqual(['Only the first 2000 feeds are kept; 100 more were left out.'])
   await site.store.trace(async (trace) => {
-    expect(await storeSubscriptions(site.data, opml, undefined, now)).toEqual({ added: 2000, known: 0 })
+    expect(await storeSubscriptions(site.data, opml, { personId: undefined, now })).toEqual({
+      added: 2000,
+      known: 0,
+      followed: false,
+    })
     // One by one, each source would take two statements.
     expect(trace.statements.length).toBeLessThan(700)
   })
   expect((await sources()).slice(0, 3).map(({ title }) => title)).toEqual(['0', '1', '2'])
   expect(new Set((await sources()).map(({ stripe }) => stripe)).size).toBe(16)
-  expect(await storeSubscriptions(site.data, opml, undefined, now)).toEqual({ added: 0, known: 2000 })
+  expect(await storeSubscriptions(site.data, opml, { personId: undefined, now })).toEqual({
+    added: 0,
+    known: 2000,
+    followed: false,
+  })
 })

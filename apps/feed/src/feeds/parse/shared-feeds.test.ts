@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => site.close())
 
 function importReal(name: string): Promise<ImportResult> {
-  return importFile(site, { name, bytes: readFileSync(`${FOLDER}${name}`) }, undefined)
+  return importFile(site, { name, bytes: readFileSync(`${FOLDER}${name}`) }, { personId: undefined })
 }
 
 function written({ stored }: Exclude<ImportResult, { type: 'refused' }>): number {

@@ -198,7 +198,7 @@ async function withSite(work: (site: Site) => Promise<void>): Promise<void> {
 }
 
 const importText = (site: Site, text: string) =>
-  importFile(site, { name: 'a.xml', bytes: Buffer.from(text) }, undefined, now)
+  importFile(site, { name: 'a.xml', bytes: Buffer.from(text) }, { personId: undefined, now })
 
 test('an id with half a surrogate pair names its item, and the other items are imported too', () =>
   withSite(async (site) => {
@@ -216,7 +216,7 @@ test('a long name of a file is cut between its characters', () =>
       name: `${'n'.repeat(119)}😀`,
       bytes: Buffer.from('<rss version="2.0"><channel><item><title>A</title></item></channel></rss>'),
     }
-    const imported = await importFile(site, file, undefined, now)
+    const imported = await importFile(site, file, { personId: undefined, now })
     expect(imported).toMatchObject({ title: `${'n'.repeat(119)}\ufffd`, stored: { added: 1 } })
   }))
 

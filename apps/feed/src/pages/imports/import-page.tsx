@@ -92,6 +92,21 @@ function ImportForm({ ctx, form }: { readonly ctx: PageContext; readonly form: F
         </p>
         <input id="f-address" name="address" type="url" maxLength={2000} aria-describedby="f-address-hint" />
       </div>
+      <div class="field">
+        <label class="tick">
+          <input
+            type="checkbox"
+            name="follow"
+            value="yes"
+            checked={form.values['follow'] !== ''}
+            aria-describedby="f-follow-hint"
+          />
+          Follow these sources
+        </label>
+        <p class="hint" id="f-follow-hint">
+          Only for OPML files: the entries of their sources come to your home page.
+        </p>
+      </div>
       <button type="submit">Import</button>
     </form>
   )

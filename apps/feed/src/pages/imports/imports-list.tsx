@@ -18,7 +18,7 @@ export function ImportsList({ ctx, imports }: ImportsListProps): JSX.Element | n
       <h2 id="imports">Your imports</h2>
       <p class="faint">
         Undoing an import deletes its entries, except those that others have commented on or like, and then
-        its sources without entries.
+        its sources without entries. You still follow the sources that stay.
       </p>
       <ul>
         {imports.map((item) => (

@@ -23,11 +23,13 @@ export async function importRoutes(app: FastifyInstance): Promise<void> {
     const files = (await upload?.readFiles()) ?? []
     if (files.length === 0) {
       void reply.code(422)
-      return sendPage(request, reply, { values: {}, errors: { files: 'Choose at least one file.' } })
+      const values = { follow: fields['follow'] ?? '' }
+      return sendPage(request, reply, { values, errors: { files: 'Choose at least one file.' } })
     }
     const address = files.length === 1 ? fields['address'] : undefined
+    const options = { personId: viewer.id, follow: fields['follow'] === 'yes' }
     const results: ImportResult[] = []
-    for (const file of files) results.push(await importFile(site, { ...file, address }, viewer.id))
+    for (const file of files) results.push(await importFile(site, { ...file, address }, options))
     return redirectWithNotice(request, reply, noticeOfImport(results))
   })
 

@@ -16,9 +16,9 @@ export function AddSourcePage({ ctx, form, choice }: AddSourcePageProps): JSX.El
     <Layout ctx={ctx} title="Add a source" section="sources">
       <h1 class="page-title">Add a source</h1>
       <p>
-        The site fetches the feeds of its sources, as often as they have news. People share them: if a source
-        is here already, you are led to it. For the list of feeds that another reader exports, and for files,
-        there is <a href="/import">Import</a>.
+        The site fetches the feeds of its sources, as often as they have news. You follow the source that you
+        add. People share sources: if it is here already, you are led to it. For the list of feeds that
+        another reader exports, and for files, there is <a href="/import">Import</a>.
       </p>
       {ctx.unknownViewer ? null : ctx.viewer === undefined ? (
         <p>

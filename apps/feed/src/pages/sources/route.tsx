@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { cardsOf } from '../../domain/entries/cards.ts'
 import { entriesOfSource } from '../../domain/entries/entries.ts'
+import { follow } from '../../domain/following/commands.ts'
 import { followingOf, isService } from '../../domain/following/queries.ts'
 import { byId } from '../../domain/site/lists.ts'
 import { readThing, SKIP } from '../../domain/site/partial-reads.ts'
@@ -80,8 +81,9 @@ export async function sourceRoutes(app: FastifyInstance): Promise<void> {
       return reply.page((ctx) => <AddSourcePage ctx={ctx} form={form} choice={found.feeds} />)
     }
     const [saved] = await addSources(site.data, [feed], { personId: viewer.id, now })
+    await follow(site.data, viewer.id, saved!.id, now)
     site.feeds.wake()
-    return reply.redirect(`/sources/${saved?.id}`, 303)
+    return reply.redirect(`/sources/${saved!.id}`, 303)
   })
 
   app.post('/sources/:id/fetch', { config }, async (request, reply) => {
