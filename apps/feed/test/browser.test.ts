@@ -2,7 +2,7 @@ import { someOf } from '@looseleaf-tooling/vitest/long'
 import axe from 'axe-core'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { cleanIndex } from 'looseleaf'
+import { cleanIndex, memoryShards } from 'looseleaf'
 import { freshEntry } from '../src/domain/entries/fresh-entry.ts'
 import { addressesOfAll, CHROMIUM, hasBrowser as found, openBrowser, signIn as signInOn } from './browser.ts'
 import { openTestSite, type TestSite } from './support.ts'
@@ -15,7 +15,7 @@ let page: Page
 
 beforeAll(async () => {
   if (!found) return
-  site = await openTestSite()
+  site = await openTestSite({ shards: memoryShards(2) })
   url = await site.app.listen({ port: 0, host: '127.0.0.1' })
   browser = await openBrowser()
 })

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { memoryShards } from 'looseleaf'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { inboxItemId } from '../src/kinds/inbox-item.ts'
 import { followId } from '../src/kinds/follow.ts'
@@ -18,7 +19,7 @@ import {
 
 let site: TestSite
 beforeAll(async () => {
-  site = await openTestSite()
+  site = await openTestSite({ shards: memoryShards(2) })
   await fillHomeOf('mira')
   // The store reads rows together with entities once it has seen where the rows of an index lead.
   for (const path of ['/', '/search?q=the']) await createVisitor(site.app).get(path)

@@ -1,5 +1,5 @@
 import type { LightMyRequestResponse } from 'fastify'
-import { LooseleafError, type EntityId } from 'looseleaf'
+import { LooseleafError, memoryShards, type EntityId } from 'looseleaf'
 import { afterEach, beforeAll, afterAll, describe, expect, test } from 'vitest'
 import { followId } from '../src/kinds/follow.ts'
 import { SKIP } from '../src/domain/site/partial-reads.ts'
@@ -17,7 +17,7 @@ let sources: Record<string, string[]>
 beforeAll(async () => {
   // Pages say how long ago things were, which their tags include.
   const now = new Date()
-  site = await openTestSite({ offered: true, now: () => now })
+  site = await openTestSite({ shards: memoryShards(2), offered: true, now: () => now })
   const { data } = site.site
   const [everybody, news, feeds] = await Promise.all([
     data.people.byTime.page({}, { limit: 100, scatter: true }),

@@ -1,7 +1,10 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createApp, type AppOptions } from '../src/app.ts'
 import fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
 import type { Console } from '@looseleaf/console'
-import { cleanIndex, memoryShards, type DriverFactory } from 'looseleaf'
+import { cleanIndex, memoryShards, sqliteShards, type DriverFactory } from 'looseleaf'
 import type { Person } from '../src/kinds/person.ts'
 import { offeredIndexes } from '../src/kinds/site-data.ts'
 import { openSite, type Site } from '../src/domain/site/site.ts'
@@ -34,11 +37,37 @@ export interface TestSiteOptions {
 /** Signs the cookies of test sites. */
 export const SECRET = 'a secret of at least thirty-two bytes'
 
-/** Opens a whole site. Default of `shards`: two in memory. */
+const FILES = { shards: 2, durability: 'normal' } as const
+
+const newFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'feed-'))
+
+async function writeSample(): Promise<string> {
+  const folder = await newFolder()
+  const site = await openSite({ shards: sqliteShards({ folder, ...FILES }), cleaner: false })
+  await seedSample(site.data)
+  await site.close()
+  return folder
+}
+
+/** Folder with a store that has the sample and has never been read. */
+let written: Promise<string> | undefined
+
+/** Copies the sample, which takes a second to write, into a folder of its own. */
+async function copySample(): Promise<string> {
+  const folder = await newFolder()
+  await cp(await (written ??= writeSample()), folder, { recursive: true })
+  return folder
+}
+
+/** Opens a whole site. Default of `shards`: two, in files with the sample and otherwise in memory. */
 export async function openTestSite(options: TestSiteOptions = {}): Promise<TestSite> {
-  const stage = createStage(options.shards ?? memoryShards(2))
+  const { sample = true } = options
+  const folder = sample && options.shards === undefined ? await copySample() : undefined
+  const stage = createStage(
+    folder === undefined ? (options.shards ?? memoryShards(2)) : sqliteShards({ folder, ...FILES }),
+  )
   const site = await openSite({ ...stage, cleaner: false })
-  if (options.sample ?? true) await seedSample(site.data)
+  if (sample) await seedSample(site.data)
   if (options.offered ?? false) await addOffered(site)
   const errors: unknown[] = []
   const onError = (error: unknown): void => void errors.push(error)
@@ -63,6 +92,7 @@ export async function openTestSite(options: TestSiteOptions = {}): Promise<TestS
     async close() {
       await app.close()
       await site.close()
+      if (folder !== undefined) await rm(folder, { recursive: true })
     },
   }
 }
