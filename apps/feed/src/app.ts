@@ -7,7 +7,7 @@ import fastifyStatic from '@fastify/static'
 import fastify, { type FastifyInstance } from 'fastify'
 import { fileURLToPath } from 'node:url'
 import type { Site } from './domain/site/site.ts'
-import { addresses, decodable } from './http/addresses.ts'
+import { addresses, decodable, routerOptions } from './http/addresses.ts'
 import { forms } from './http/forms.ts'
 import { hosts } from './http/hosts.ts'
 import { methods } from './http/methods.ts'
@@ -60,7 +60,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const app = fastify({
     bodyLimit: 64 * 1024,
     requestTimeout: REQUEST_MS,
-    routerOptions: { maxParamLength: 200 },
+    routerOptions,
     rewriteUrl: decodable,
     // Addresses of strangers count for their limits. Only a proxy on this machine is believed.
     trustProxy: origin === undefined ? false : 'loopback',

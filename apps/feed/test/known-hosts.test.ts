@@ -55,6 +55,7 @@ test.each([
     await ask(host, 'OPTIONS'),
     await ask(host, 'GET', '/nothing'),
     await ask(host, 'GET', '/%'),
+    await ask(host, 'GET', `/tags/${'x'.repeat(300)}`),
     await ask(host, 'GET', '/assets/style.css'),
     await ask(host, 'GET', `http://localhost:${port}/`),
     await ask(host, 'POST', '/sign-in', 'name=mira'),

@@ -145,6 +145,16 @@ test.each([
   expect(body).toContain('To the newest entries')
 })
 
+test('a tag of 200 characters has a page, in any encoding, and a longer name in an address is a friendly 404', async () => {
+  const visitor = createVisitor(site.app)
+  for (const letter of ['x', '%25', '%C3%A9', '%2F']) {
+    expect((await visitor.get(`/tags/${letter.repeat(200)}`)).statusCode).toBe(200)
+    const { statusCode, body } = await visitor.get(`/tags/${letter.repeat(201)}`)
+    expect([statusCode, textOf(body).includes('Not found')]).toEqual([404, true])
+  }
+  expect((await visitor.get(`/people/${'x'.repeat(8000)}/likes`)).statusCode).toBe(404)
+})
+
 test('the address of an entity under another kind is a 404', async () => {
   const visitor = createVisitor(site.app)
   const { body } = await visitor.get('/sources')
@@ -154,7 +164,7 @@ test('the address of an entity under another kind is a 404', async () => {
 
 test('every answer carries the security headers, and the style sheet may be kept', async () => {
   const visitor = createVisitor(site.app)
-  for (const path of ['/', '/nothing', '/assets/style.css']) {
+  for (const path of ['/', '/nothing', `/tags/${'x'.repeat(300)}`, '/assets/style.css']) {
     const { headers } = await visitor.get(path)
     expect(headers['content-security-policy']).toContain("default-src 'none'")
     expect(headers['x-content-type-options']).toBe('nosniff')
