@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import { unset } from 'looseleaf'
 import { hasItems, moveSource, sourceAt } from '../domain/sources/merge-sources.ts'
-import { feedName } from '../domain/sources/source-names.ts'
+import { feedName, withNames } from '../domain/sources/source-names.ts'
 import { storeItems } from '../domain/sources/store-items.ts'
 import type { FileParser } from '../feeds/parse/file-parser.ts'
 import type { ParsedFeed } from '../feeds/parse/parsed-feed.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import type { Source } from '../kinds/source.ts'
 import { hostOf } from '../text/web-link.ts'
-import { endLease, type LeasedSource, type SourceChange } from './due.ts'
+import { endLease, type LeasedSource, type Outcome, type SourceChange } from './due.ts'
 import type { Fetched, Fetcher } from './fetch/fetch-feed.ts'
 import { reasonOfPage, webPageOf } from './fetch/web-page.ts'
 import { changedFeed, failedFetch, unchangedFeed } from './outcome.ts'
@@ -38,8 +38,8 @@ export async function crawlSource(
   signal: AbortSignal,
 ): Promise<void> {
   const fetched = await fetchSource(ctx, source, signal)
-  const change = signal.aborted ? { next_check: ctx.now() } : await changeBy(ctx, source, fetched)
-  await endLease(ctx.data, source, change)
+  const outcome = signal.aborted ? { next_check: ctx.now() } : await outcomeOf(ctx, source, fetched)
+  await endLease(ctx.data, source, outcome)
 }
 
 async function fetchSource(
@@ -54,7 +54,7 @@ async function fetchSource(
   return fetcher.fetch(feed_link, { ...validators, followers, signal })
 }
 
-async function changeBy(ctx: CrawlContext, source: Source, fetched: Fetched): Promise<SourceChange> {
+async function outcomeOf(ctx: CrawlContext, source: Source, fetched: Fetched): Promise<Outcome> {
   const now = ctx.now()
   if (fetched.type === 'failed')
     return { ...failedFetch(source, fetched.failure, now, ctx.bounds), moved: unset }
@@ -92,23 +92,20 @@ async function changeBy(ctx: CrawlContext, source: Source, fetched: Fetched): Pr
 }
 
 /** Follows a permanent redirect once it has lasted. Redirects back to the source's own address end the count. */
-function movedChange({ feed_link, moved, known_as }: Source, movedTo: string | undefined): SourceChange {
+function movedChange({ feed_link, moved }: Source, movedTo: string | undefined): SourceChange {
   if (movedTo === undefined || movedTo === feed_link) return { moved: unset }
   const times = moved?.to === movedTo ? moved.times + 1 : 1
   if (times < REDIRECTS_TO_MOVE) return { moved: { to: movedTo, times } }
-  return {
-    moved: unset,
-    feed_link: movedTo,
-    known_as: [...new Set([...known_as, feedName(movedTo)])],
-  }
+  return { moved: unset, feed_link: movedTo }
 }
 
-/** Returns the change, or that to an alias if the source would take the address of another one. */
-async function orAlias(ctx: CrawlContext, source: Source, change: SourceChange): Promise<SourceChange> {
+/** Returns the change, with the name of a new address, or that to an alias if the source would take the address of another one. */
+async function orAlias(ctx: CrawlContext, source: Source, change: SourceChange): Promise<Outcome> {
   const { feed_link } = change
   if (typeof feed_link !== 'string') return change
   const other = await sourceAt(ctx.data, feed_link)
-  return other === undefined || other.id === source.id ? change : becomeAlias(ctx, source, other)
+  if (other !== undefined && other.id !== source.id) return becomeAlias(ctx, source, other)
+  return ({ known_as }) => ({ ...change, known_as: withNames({ known_as, feed_link }, []) })
 }
 
 /** Returns the other source whose address a feed gives as its own, if that has the same items. */
@@ -123,14 +120,13 @@ async function sameByOwnAddress(
   return (await hasItems(data, other.id, items)) ? other : undefined
 }
 
-async function becomeAlias(ctx: CrawlContext, source: Source, other: Source): Promise<SourceChange> {
+async function becomeAlias(ctx: CrawlContext, source: Source, other: Source): Promise<Outcome> {
   await moveSource(ctx.data, source, other)
-  return {
-    checked: ctx.now(),
-    same_as: other.id,
-    known_as: [],
-    next_check: unset,
-    problem: unset,
-    moved: unset,
+  const checked = ctx.now()
+  return (stored) => {
+    const known_as = stored.known_as.filter((name) => !source.known_as.includes(name))
+    // Another source was merged into this one meanwhile. The next fetch moves its names and followers, too.
+    if (known_as.length > 0) return { checked, known_as, next_check: checked }
+    return { checked, same_as: other.id, known_as, next_check: unset, problem: unset, moved: unset }
   }
 }

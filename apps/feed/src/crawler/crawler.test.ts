@@ -3,6 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, tes
 import { answer, openFeedServer, redirect, rss, type FeedServer } from '../../test/feed-server.ts'
 import { addSources } from '../domain/sources/add-sources.ts'
 import { askForFetch } from '../domain/sources/ask-for-fetch.ts'
+import { moveSource } from '../domain/sources/merge-sources.ts'
+import { feedName } from '../domain/sources/source-names.ts'
 import { openSite, type Site } from '../domain/site/site.ts'
 import { followId } from '../kinds/follow.ts'
 import { serviceId } from '../kinds/service.ts'
@@ -248,6 +250,56 @@ test('a source that has moved to the address of another becomes its alias, with 
   )
   expect(await follows.byChannel.all({ channel_id: old })).toEqual([])
   expect(await services.bySource.all({ source_id: current })).toMatchObject([{ person_id: ann }])
+})
+
+/** Crawls a source that redirects to `/new`, until it has done so three times. Another source is merged into it during the last fetch. */
+async function crawlWhileMerging(id: string, other: string): Promise<Source> {
+  server.on('/old', redirect(301, '/new'))
+  server.on('/new', answer(rss(['a'])))
+  for (let i = 0; i < 2; i++) await crawl(id)
+  server.on('/new', async (_request, response) => {
+    await moveSource(site.data, await sourceOf(other), await sourceOf(id))
+    response.end(rss(['b']))
+  })
+  const source = await crawl(id)
+  server.on('/new', answer(rss(['b'])))
+  return source
+}
+
+test('a source that moves keeps the names that another one gives it during the fetch', async () => {
+  const [id, other] = [await add('/old'), await add('/other')]
+  const { feed_link, known_as } = await crawlWhileMerging(id, other)
+  const names = ['/old', '/other', '/new'].map((path) => feedName(`${server.origin}${path}`))
+  expect(feed_link).toBe(`${server.origin}/new`)
+  expect(known_as.toSorted()).toEqual(names.toSorted())
+})
+
+test('a source that gets names while it becomes an alias is fetched again, and then passes them on', async () => {
+  const [id, other, current] = [await add('/old'), await add('/other'), await add('/new')]
+  const between = await crawlWhileMerging(id, other)
+  expect(between).toMatchObject({ known_as: [feedName(`${server.origin}/other`)], next_check: time })
+  expect(between.same_as).toBeUndefined()
+  expect(await crawl(id)).toMatchObject({ same_as: current, known_as: [] })
+  const { known_as } = await sourceOf(current)
+  expect(known_as).toContain(feedName(`${server.origin}/other`))
+  expect(known_as).toContain(feedName(`${server.origin}/old`))
+})
+
+test('a source that moves again and again keeps its own address and the newest of its names', async () => {
+  const id = await add('/old')
+  const own = feedName(`${server.origin}/old`)
+  const earlier = Array.from({ length: 30 }, (_, i) => `feed earlier ${i}`)
+  await site.data.sources.update(id, { known_as: [own, ...earlier] })
+  server.on('/old', redirect(301, '/new'))
+  server.on('/new', answer(rss(['a'])))
+  for (let i = 0; i < 3; i++) await crawl(id)
+  const moved = feedName(`${server.origin}/new`)
+  expect((await sourceOf(id)).known_as).toEqual([...earlier.slice(11), moved])
+  const another = await add('/another')
+  await moveSource(site.data, await sourceOf(another), await sourceOf(id))
+  const { known_as } = await sourceOf(id)
+  expect(known_as).toHaveLength(20)
+  expect(known_as.slice(-2).toSorted()).toEqual([feedName(`${server.origin}/another`), moved].toSorted())
 })
 
 test('a feed that names the address of another source is its alias only if that has the same items', async () => {

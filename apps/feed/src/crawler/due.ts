@@ -10,6 +10,9 @@ const BUSY_HOST_MS = 10_000
 /** Changes of a source's properties. */
 export type SourceChange = ChangesOf<typeof Source>
 
+/** Changes after a fetch, or a function that returns them for the source as it is stored then. */
+export type Outcome = SourceChange | ((stored: Omit<Source, 'id' | 'version'>) => SourceChange)
+
 /** A source that this process fetches until its lease ends. */
 export interface LeasedSource extends Source {
   readonly leased_until: Date
@@ -78,13 +81,14 @@ function isTaken(error: unknown): boolean {
 export async function endLease(
   { sources }: SiteData,
   { id, leased_until }: LeasedSource,
-  change: SourceChange,
+  outcome: Outcome,
 ): Promise<boolean> {
   let isOurs = false
   try {
     await sources.update(id, (current) => {
       isOurs = current.leased_until?.getTime() === leased_until.getTime()
-      return isOurs ? { ...change, leased_until: unset } : unchanged
+      if (!isOurs) return unchanged
+      return { ...(typeof outcome === 'function' ? outcome(current) : outcome), leased_until: unset }
     })
   } catch (error) {
     if (isLooseleafError(error, 'NOT_FOUND')) return false

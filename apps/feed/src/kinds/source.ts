@@ -15,7 +15,7 @@ const sourceProperties = z.object({
   feed_link: z.string().optional(),
   /** The person who brought the source in first. */
   person_id: z.string().optional(),
-  /** Names of all known addresses of a source: see `source-names.ts`. */
+  /** Names of known addresses of a source, of a fetched one the newest: see `source-names.ts`. */
   known_as: z.array(z.string()).readonly(),
   /** The import that created it. */
   import_id: z.string().optional(),

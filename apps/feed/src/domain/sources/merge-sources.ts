@@ -7,7 +7,7 @@ import type { FeedItem } from '../../feeds/parse/parsed-feed.ts'
 import { markIfPulled } from '../home/pulled-follows.ts'
 import { pagesOf } from '../site/lists.ts'
 import { unlessThere } from '../site/unless-there.ts'
-import { feedName } from './source-names.ts'
+import { feedName, withNames } from './source-names.ts'
 
 /** Returns the fetched source of a feed's address; undefined if there is none. */
 export function sourceAt({ sources }: SiteData, address: string): Promise<Source | undefined> {
@@ -40,9 +40,9 @@ const AT_ONCE = 100
  */
 export async function moveSource(data: SiteData, from: Source, to: Source): Promise<void> {
   const { follows, services, sources } = data
-  await sources.update(to.id, ({ known_as, next_check }) => ({
-    known_as: [...new Set([...known_as, ...from.known_as])],
-    next_check: next_check ?? new Date(),
+  await sources.update(to.id, (stored) => ({
+    known_as: withNames(stored, from.known_as),
+    next_check: stored.next_check ?? new Date(),
   }))
   for await (const { items } of pagesOf((cursor) =>
     follows.byChannel.page({ channel_id: from.id }, { limit: AT_ONCE, cursor }),

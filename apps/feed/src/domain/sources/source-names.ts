@@ -1,4 +1,5 @@
 import { sourceId } from '../../kinds/ids.ts'
+import type { Source } from '../../kinds/source.ts'
 import { addressKey } from '../../text/web-link.ts'
 
 /** Returns the name by which a fetched source is known for an address of its feed. All people share the source. */
@@ -9,6 +10,19 @@ export function feedName(address: string): string {
 /** Returns the id that a fetched source gets if it is added by this address. */
 export function fetchedSourceId(address: string): string {
   return sourceId(feedName(address))
+}
+
+/** Largest number of names of a fetched source. */
+const MAX_NAMES = 20
+
+/** Returns the names of a fetched source with others added: the newest ones, and the name of the address that it is fetched from. */
+export function withNames(
+  { known_as, feed_link }: Pick<Source, 'known_as' | 'feed_link'>,
+  added: readonly string[],
+): string[] {
+  const own = feed_link === undefined ? [] : [feedName(feed_link)]
+  const others = [...known_as.filter((name) => !added.includes(name)), ...added]
+  return [...others.filter((name) => !own.includes(name)).slice(own.length - MAX_NAMES), ...own]
 }
 
 export interface FileAddresses {
