@@ -9,6 +9,8 @@ import { openSite, type Site } from '../domain/site/site.ts'
 import { followId } from '../kinds/follow.ts'
 import { serviceId } from '../kinds/service.ts'
 import type { Source } from '../kinds/source.ts'
+import { createShardFaults } from '../stage/shard-faults.ts'
+import { SKIP } from '../domain/site/partial-reads.ts'
 import { crawlSource } from './crawl-source.ts'
 import { startCrawler, type Crawler } from './crawler.ts'
 import { takeDue } from './due.ts'
@@ -16,13 +18,14 @@ import { createFetcher, type Fetcher } from './fetch/fetch-feed.ts'
 import { createGuard } from './guard/guard.ts'
 import { POLITE } from './schedule.ts'
 
+const { shards, refusals } = createShardFaults(memoryShards(2))
 let site: Site
 let server: FeedServer
 let fetcher: Fetcher
 /** Time of the site. */
 let time: Date
 beforeAll(async () => {
-  site = await openSite({ shards: memoryShards(2), cleaner: false })
+  site = await openSite({ shards, cleaner: false })
 })
 afterAll(() => site.close())
 beforeEach(async () => {
@@ -31,6 +34,7 @@ beforeEach(async () => {
   time = new Date('2026-06-01T12:00:00Z')
 })
 afterEach(async () => {
+  bringBack()
   await fetcher.close()
   await server.close()
   // The next test has a server with another port, so its sources are others.
@@ -40,6 +44,15 @@ afterEach(async () => {
 
 const HOUR = 3_600_000
 const LEASE = 60_000
+
+function stop(name: string): void {
+  const down = new LooseleafError('SHARD_UNAVAILABLE', `${name} is down.`, { shard: name })
+  refusals.add(({ shard }) => (shard === name ? down : undefined))
+}
+
+function bringBack(): void {
+  refusals.clear()
+}
 
 function pass(ms: number): void {
   time = new Date(time.getTime() + ms)
@@ -412,6 +425,28 @@ test('a new source is fetched at once when the crawler is woken', async () => {
   crawler.wake()
   await expect.poll(() => titles(id)).toEqual(['a'])
 })
+
+test.each(['memory 0', 'memory 1'])(
+  'while %s is stopped, sources of the other shard are taken once, and those on it are taken when it is back',
+  async (stopped) => {
+    const feeds = Array.from({ length: 200 }, (_, i) => ({ address: `${server.origin}/${i}` }))
+    const saved = await addSources(site.data, feeds, { personId: undefined, now: time })
+    const ids = saved.map(({ id }) => id)
+    const taken: string[] = []
+    const takeAll = async (): Promise<void> => {
+      for (let more = await take(100); more.length > 0; more = await take(100)) taken.push(...more)
+    }
+    stop(stopped)
+    const { unread } = await site.data.sources.getMany(ids, SKIP)
+    await takeAll()
+    bringBack()
+    // A source is taken if its stripe is on a shard that answers, too.
+    expect(taken.length).toBeGreaterThan(20)
+    expect(taken.filter((id) => unread.includes(id as never))).toEqual([])
+    await takeAll()
+    expect(taken.toSorted()).toEqual(ids.toSorted())
+  },
+)
 
 test('a look in which a shard stops answering gives the places of its sources back, and fetches the others', async () => {
   const ids = await Promise.all(['/a', '/b', '/c'].map((path) => add(path)))

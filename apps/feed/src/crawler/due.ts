@@ -1,4 +1,5 @@
 import { isLooseleafError, unchanged, unset, type ChangesOf } from 'looseleaf'
+import { SKIP } from '../domain/site/partial-reads.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import { SOURCE_STRIPES, type Source } from '../kinds/source.ts'
 
@@ -34,6 +35,7 @@ export interface TakeOptions {
 /**
  * Takes sources that are due, by a lease: `next_check` is pushed ahead of all other processes by compare-and-swap, so one process gets
  * a source. If it dies, the source is due again when the lease ends. Reads all stripes by a statement per shard.
+ * Sources on shards that do not answer stay due.
  */
 export async function takeDue({ sources }: SiteData, options: TakeOptions): Promise<LeasedSource[]> {
   const { limit, leaseMs, now, reserve, release, onError } = options
@@ -41,7 +43,7 @@ export async function takeDue({ sources }: SiteData, options: TakeOptions): Prom
     stripe,
     next_check: { lte: now },
   }))
-  const pages = await sources.byDue.pageMany(wheres, { limit: PER_STRIPE })
+  const pages = await sources.byDue.pageMany(wheres, { limit: PER_STRIPE, ...SKIP })
   const due = pages
     .flatMap(({ items }) => items)
     .toSorted((a, b) => (a.next_check?.getTime() ?? 0) - (b.next_check?.getTime() ?? 0))

@@ -69,6 +69,36 @@ test('a new title changes the entry and its time of editing; new tags do not', a
   expect(await entries()).toMatchObject([{ title: 'Two', edited: now }])
 })
 
+const hours = (count: number): Date => new Date(now.getTime() + count * 3_600_000)
+
+test('items from the future are published when they arrive, in the order of their dates', async () => {
+  await store(
+    [
+      { guid: 'tonight', date: hours(6) },
+      { guid: 'past', date: hours(-1) },
+      { guid: 'tomorrow', date: hours(20) },
+    ],
+    true,
+  )
+  expect(await titles()).toEqual(['tomorrow', 'tonight', 'past'])
+  const [tomorrow, tonight, past] = await entries()
+  expect([tomorrow?.published, past?.published]).toEqual([now, hours(-1)])
+  expect(tonight?.published).toEqual(tonight?.arrived)
+})
+
+test('a new date alone moves no entry, and with a new title or link it does, up to the time of the change', async () => {
+  const item = { guid: 'a', title: 'One', link: 'https://site.example/one' }
+  const published = async (): Promise<unknown> => (await entries())[0]?.published
+  await store([{ ...item, date: hours(-9) }], true)
+  for (const later of [-5, 5])
+    expect(await store([{ ...item, date: hours(later) }])).toMatchObject({ updated: 0, unchanged: 1 })
+  expect(await published()).toEqual(hours(-9))
+  await store([{ ...item, title: 'Two', date: hours(-4) }])
+  expect(await published()).toEqual(hours(-4))
+  await store([{ ...item, title: 'Two', link: 'https://site.example/two', date: hours(5) }])
+  expect(await published()).toEqual(now)
+})
+
 test('all but the twenty newest items of a first fetch are quiet, and later items are not', async () => {
   const date = (day: number): Date => new Date(Date.UTC(2026, 0, day))
   const items = Array.from({ length: 30 }, (_, i) => ({ guid: `${i}`, date: date(i + 1) }))
