@@ -21,7 +21,10 @@ const schema = z.object({
   channel_id: z.string(),
   /** The same, for lists of the channel and for searches. Absent once it is removed, so that they do not have it. */
   publisher_id: z.string().optional(),
-  /** Time by its feed, and for a message that of its form. See `UNDATED_BEFORE`. */
+  /**
+   * Time by its feed, but not after its arrival or the last change of its text or link; for a message that of its form. See
+   * `UNDATED_BEFORE`.
+   */
   published: z.date(),
   /** Time at which the site got it. Home pages order entries by it. */
   arrived: z.date(),

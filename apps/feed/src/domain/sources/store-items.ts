@@ -39,7 +39,7 @@ export interface StoredItems {
 
 /**
  * Stores a feed's items as entries of a source. An item that is already stored is written only if it has changed, so storing a feed
- * again is idempotent. An entry whose item is no longer in the feed stays; one that the feed says it has deleted is removed.
+ * again is idempotent. No entry is published later than it arrives, or than its text or link changes. An entry whose item is no longer in the feed stays; one that the feed says it has deleted is removed.
  */
 export async function storeItems(
   data: SiteData,
@@ -63,16 +63,17 @@ export async function storeItems(
       const entry = existing[i] ?? known.get(item)
       if (entry === undefined) {
         const rank = ranks[at + i] as number
+        // Pages list entries by arrival. Each is a millisecond older than the next newer one, which keeps the order of their own times.
+        const arrived = new Date(now.getTime() - rank)
         const facts = {
           ...fieldsOf(item),
           source_id: sourceId,
           person_id: options.personId,
           import_id: options.importId,
-          published: placed[at + i] as Date,
+          published: earlier(placed[at + i] as Date, arrived),
           quiet: options.quietOld && rank >= DELIVERED_AT_ONCE,
         }
-        // Pages list entries by arrival. Each is a millisecond older than the next newer one, which keeps the order of their own times.
-        news.push({ id: ids[at + i] as string, ...freshEntry(facts, new Date(now.getTime() - rank)) })
+        news.push({ id: ids[at + i] as string, ...freshEntry(facts, arrived) })
       } else if (mayChange(entry, item)) {
         changes.push({ id: entry.id, item })
       } else {
@@ -224,14 +225,22 @@ function changeOf(entry: StoredEntry, item: FeedItem, now: Date): ChangesOf<type
     media_kind,
     ...foundBy(item),
     author: item.author ?? unset,
-    published: item.published ?? entry.published,
+    ...(item.published !== undefined &&
+      (isEdited(entry, item) || entry.link !== item.link) && { published: earlier(item.published, now) }),
     media: item.media.length === 0 ? unset : item.media,
     tags: item.tags.length === 0 ? unset : item.tags,
     ...(isEdited(entry, item) && { edited: now }),
   }
 }
 
-/** Returns true if an entry differs from its item, and was not removed. */
+function earlier(one: Date, other: Date): Date {
+  return one < other ? one : other
+}
+
+/**
+ * Returns true if an entry differs from its item, and was not removed. A date alone makes no difference: a feed with a new one at each
+ * fetch would stay on top.
+ */
 function mayChange(entry: StoredEntry, item: FeedItem): boolean {
   if (entry.removed !== undefined) return false
   return (
@@ -239,8 +248,7 @@ function mayChange(entry: StoredEntry, item: FeedItem): boolean {
     entry.link !== item.link ||
     entry.author !== item.author ||
     JSON.stringify(entry.media ?? []) !== JSON.stringify(item.media) ||
-    JSON.stringify(entry.tags ?? []) !== JSON.stringify(item.tags) ||
-    (item.published !== undefined && item.published.getTime() !== entry.published.getTime())
+    JSON.stringify(entry.tags ?? []) !== JSON.stringify(item.tags)
   )
 }
 
