@@ -1,9 +1,12 @@
-import { memoryShards } from 'looseleaf'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { LooseleafError, memoryShards } from 'looseleaf'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import type { Entry } from '../../kinds/entry.ts'
+import { likeId } from '../../kinds/ids.ts'
+import { createShardFaults, type Refuse } from '../../stage/shard-faults.ts'
 import { openSite, type Site } from '../site/site.ts'
-import { editEntry, entriesOfPerson, postEntry, removeContent, removeEntry } from './entries.ts'
+import { deleteEntry, editEntry, entriesOfPerson, postEntry, removeContent, removeEntry } from './entries.ts'
 import { freshEntry } from './fresh-entry.ts'
-import { postComment } from './responses.ts'
+import { likeEntry, postComment } from './responses.ts'
 
 let site: Site
 beforeEach(async () => {
@@ -84,4 +87,45 @@ test('an edit that overlaps a removal does not bring the content back', async ()
     const { title, link, terms, removed } = (await data.entries.get(id)) ?? {}
     expect({ title, link, terms, by: removed?.by }).toEqual({ title: '', by: person_id })
   }
+})
+
+test('a deletion that is cut off before any of its calls leaves an entry with all of its answers, or nothing', async () => {
+  const { shards, refusals } = createShardFaults(memoryShards(2))
+  const breakable = await openSite({ shards, cleaner: false })
+  onTestFinished(() => breakable.close())
+  const { entries, comments, likes } = breakable.data
+  const person_id = breakable.store.newId()
+  let isCutOff = true
+  for (let calls = 0; isCutOff; calls++) {
+    const entry_id = await postEntry(breakable.data, { person_id, title: 'Entry', link: undefined })
+    const comment = { entry_id, person_id, text: 'Comment' }
+    const ids = [await postComment(breakable.data, comment), await postComment(breakable.data, comment)]
+    await likeEntry(breakable.data, entry_id, person_id)
+    const entry = (await entries.get(entry_id)) as Entry
+    let count = 0
+    const refuse: Refuse = () =>
+      count++ < calls ? undefined : new LooseleafError('SHARD_UNAVAILABLE', 'The process was killed.')
+    refusals.add(refuse)
+    isCutOff = await deleteEntry(breakable.data, entry).then(
+      () => false,
+      () => true,
+    )
+    refusals.delete(refuse)
+    const present = await Promise.all([
+      entries.exists(entry_id),
+      ...ids.map((id) => comments.exists(id as string)),
+      likes.exists(likeId(entry_id, person_id)),
+    ])
+    expect([calls, new Set(present).size]).toEqual([calls, 1])
+    if (present.includes(true)) expect(await deleteEntry(breakable.data, entry)).toBe(true)
+  }
+})
+
+test('deleting an entry deletes more answers than a batch can have', async () => {
+  const { data } = site
+  const person_id = site.store.newId()
+  const entry_id = await postEntry(data, { person_id, title: 'Entry', link: undefined })
+  for (let i = 0; i < 100; i++) await postComment(data, { entry_id, person_id, text: `${i}` })
+  expect(await deleteEntry(data, (await data.entries.get(entry_id)) as Entry)).toBe(true)
+  expect(await data.comments.byEntry.all({ entry_id })).toEqual([])
 })

@@ -12,6 +12,8 @@ const ENTRIES_PER_PAGE = 20
 export const UNDATED_BEFORE: number = 365 * 24 * 60 * 60 * 1_000
 /** Largest number of other entries with the same link below an entry. */
 const MAX_SHARES = 12
+/** Comments, and likes, that are deleted together with their entry. A batch has up to 100 items. */
+const ANSWERS_AT_ONCE = 45
 
 /** Returns the newest entries of all people and sources. A page has fewer if some of its entries were removed. */
 export async function newestEntries({ entries }: SiteData, cursor?: string): Promise<List<Entry>> {
@@ -175,15 +177,28 @@ export async function removeContent(
 
 /**
  * Deletes an entry with its comments and likes. Returns false, and deletes nothing, if it has changed since it was read: each comment and
- * each like changes it, too.
+ * each like changes it, too. The first answers go together with the entry, so that a crash leaves none of them without it; the others of
+ * an entry with very many follow.
  */
 export async function deleteEntry({ entries, comments, likes }: SiteData, entry: Entry): Promise<boolean> {
+  const where = { entry_id: entry.id }
+  const [someComments, someLikes] = await Promise.all([
+    comments.byEntry.page(where, { limit: ANSWERS_AT_ONCE }),
+    likes.byEntry.page(where, { limit: ANSWERS_AT_ONCE }),
+  ])
+  let hasMore = [someComments, someLikes].some(({ cursor }) => cursor !== undefined)
   try {
-    await entries.delete(entry)
+    await entries.store.batch([
+      entries.writes.delete(entry),
+      ...someComments.items.map(({ id }) => comments.writes.delete(id)),
+      ...someLikes.items.map(({ id }) => likes.writes.delete(id)),
+    ])
   } catch (error) {
-    if (isLooseleafError(error, 'VERSION_MISMATCH')) return false
-    throw error
+    if (!isLooseleafError(error, 'VERSION_MISMATCH')) throw error
+    if (await entries.exists(entry.id)) return false
+    // An earlier call has deleted the entry, and was perhaps cut off before it deleted all answers.
+    hasMore = true
   }
-  await Promise.all([comments, likes].map(({ byEntry }) => byEntry.deleteWhere({ entry_id: entry.id })))
+  if (hasMore) await Promise.all([comments, likes].map(({ byEntry }) => byEntry.deleteWhere(where)))
   return true
 }
