@@ -25,7 +25,7 @@ const RFC_822 =
 
 /**
  * Parses the date of a feed in any common format. Returns undefined for invalid dates, and for those before 1970 or more than a day
- * after `now`. Those up to a day after `now` order the items of a feed; see `storeItems`. A date with a missing or unknown zone is UTC, so the result does
+ * after `now`. Later dates within that day order the items of a feed, see `storeItems`. A date with a missing or unknown zone is UTC, so the result does
  * not depend on the zone of the machine.
  */
 export function feedDate(text: string | undefined, now: Date): Date | undefined {
