@@ -25,8 +25,8 @@ const RFC_822 =
 
 /**
  * Parses the date of a feed in any common format. Returns undefined for invalid dates, and for those before 1970 or more than a day
- * after `now`. Later dates within that day order the items of a feed, see `storeItems`. A date with a missing or unknown zone is UTC, so the result does
- * not depend on the zone of the machine.
+ * after `now`. Later dates within that day order the items of a feed, see `storeItems`. A date with a missing or unknown zone is UTC, so
+ * the result does not depend on the zone of the machine.
  */
 export function feedDate(text: string | undefined, now: Date): Date | undefined {
   const trimmed = text?.trim().slice(0, 80)
