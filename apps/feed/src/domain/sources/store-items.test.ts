@@ -1,21 +1,27 @@
-import { memoryShards } from 'looseleaf'
+import { LooseleafError, memoryShards } from 'looseleaf'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parseFile } from '../../feeds/parse/parse-file.ts'
 import type { ParsedFeed } from '../../feeds/parse/parsed-feed.ts'
 import type { Entry } from '../../kinds/entry.ts'
 import { removeContent } from '../entries/entries.ts'
 import { postComment } from '../entries/responses.ts'
+import { SKIP } from '../site/partial-reads.ts'
+import { createShardFaults } from '../../stage/shard-faults.ts'
 import { openSite, type Site } from '../site/site.ts'
 import { rss, type RssItem } from '../../../test/feed-server.ts'
 import { storeItems, type StoredItems } from './store-items.ts'
 
+const { shards, refusals } = createShardFaults(memoryShards(2))
 let site: Site
 let sourceId: string
 beforeEach(async () => {
-  site = await openSite({ shards: memoryShards(2), cleaner: false })
+  site = await openSite({ shards, cleaner: false })
   sourceId = site.store.newId()
 })
-afterEach(() => site.close())
+afterEach(async () => {
+  refusals.clear()
+  await site.close()
+})
 
 const now = new Date('2026-06-01T12:00:00Z')
 
@@ -177,4 +183,43 @@ test('a changed entry that is deleted meanwhile fails alone, so that the next fe
   const stored = await storeItems(data, feed, { sourceId, now, isNew: false, quietOld: false })
   expect(stored).toMatchObject({ updated: 0, unchanged: 1, failed: 1 })
   expect(await store([{ guid: 'a', title: 'Two' }, 'b'])).toMatchObject({ added: 1, unchanged: 1, failed: 0 })
+})
+
+/** Stops the shard that does not have the rows of the source. */
+async function stopOther(): Promise<void> {
+  const down = new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down.')
+  for (const name of ['memory 0', 'memory 1']) {
+    refusals.clear()
+    refusals.add(({ shard }) => (shard === name ? down : undefined))
+    const { unread } = await site.data.sources.getMany([sourceId], SKIP)
+    if (unread.length === 0) return
+  }
+}
+
+test('while a shard is stopped, items on it fail alone, and a later fetch stores them once each', async () => {
+  const items = Array.from({ length: 40 }, (_, i) => ({ guid: `${i}`, link: `https://site.example/${i}` }))
+  await store(items.slice(0, 20), true)
+  // Half of the known items get another guid, which leads to their entries by their links.
+  const later = items.map((item, i) => (i < 10 ? { ...item, guid: `new ${i}`, title: `${i}` } : item))
+  await stopOther()
+  const partial = await store(later)
+  expect(partial.failed).toBeGreaterThan(0)
+  expect(partial.added).toBeGreaterThan(0)
+  expect(partial.added + partial.unchanged + partial.failed).toBe(40)
+  refusals.clear()
+  expect(await store(later)).toMatchObject({ added: 20 - partial.added, failed: 0 })
+  const all = (await titles()).toSorted((a, b) => Number(a) - Number(b))
+  expect(all).toEqual(items.map(({ guid }) => guid))
+})
+
+test('a first fetch is not stored in parts, because its old items would be news later', async () => {
+  await stopOther()
+  await expect(
+    store(
+      Array.from({ length: 40 }, (_, i) => `${i}`),
+      true,
+    ),
+  ).rejects.toThrow('down')
+  refusals.clear()
+  expect(await entries()).toEqual([])
 })

@@ -5,6 +5,7 @@ import { importedEntryId } from '../../kinds/ids.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { addressKey } from '../../text/web-link.ts'
 import { removeContent, UNDATED_BEFORE } from '../entries/entries.ts'
+import { SKIP } from '../site/partial-reads.ts'
 import { foundBy } from '../search/found-by.ts'
 import { freshEntry, linkedAs, type EntryFacts } from '../entries/fresh-entry.ts'
 
@@ -39,7 +40,11 @@ export interface StoredItems {
 
 /**
  * Stores a feed's items as entries of a source. An item that is already stored is written only if it has changed, so storing a feed
- * again is idempotent. No entry is published later than it arrives, or than its text or link changes. An entry whose item is no longer in the feed stays; one that the feed says it has deleted is removed.
+ * again is idempotent.
+ * - No entry is published later than it arrives, or than its text or link changes.
+ * - An entry whose item is no longer in the feed stays; one that the feed says it has deleted is removed.
+ * - Items whose entries are on a shard that does not answer fail alone. If the source is new the call rejects, because its old items
+ *   would not be `quiet` later.
  */
 export async function storeItems(
   data: SiteData,
@@ -54,14 +59,16 @@ export async function storeItems(
   const renamed = options.isNew ? undefined : findRenamed(data, feed, ids, sourceId)
   for (let at = 0; at < feed.items.length; at += CHUNK) {
     const chunk = feed.items.slice(at, at + CHUNK)
-    const existing = await data.entries.getMany(ids.slice(at, at + CHUNK))
-    const missing = chunk.filter((_, i) => existing[i] === undefined)
-    const known = (await renamed?.(missing)) ?? new Map<FeedItem, Entry>()
+    const { existing, unread } = await readEntries(data, ids.slice(at, at + CHUNK), options)
+    const missing = chunk.filter((_, i) => existing[i] === undefined && !unread.has(ids[at + i] as string))
+    const { known, unclear } = (await renamed?.(missing)) ?? NONE_RENAMED
     const news: NewEntry[] = []
     const changes: { readonly id: string; readonly item: FeedItem }[] = []
     for (const [i, item] of chunk.entries()) {
       const entry = existing[i] ?? known.get(item)
-      if (entry === undefined) {
+      if (unread.has(ids[at + i] as string) || unclear.has(item)) {
+        total.failed++
+      } else if (entry === undefined) {
         const rank = ranks[at + i] as number
         // Pages list entries by arrival. Each is a millisecond older than the next newer one, which keeps the order of their own times.
         const arrived = new Date(now.getTime() - rank)
@@ -87,6 +94,17 @@ export async function storeItems(
   }
   total.deleted = await removeDeleted(data, sourceId, feed, now)
   return total
+}
+
+/** Reads the entries of a source, without those on shards that do not answer unless it is new. */
+async function readEntries(
+  { entries }: SiteData,
+  ids: readonly string[],
+  { isNew }: Pick<StoreItemsOptions, 'isNew'>,
+): Promise<{ readonly existing: readonly (Entry | undefined)[]; readonly unread: ReadonlySet<string> }> {
+  if (isNew) return { existing: await entries.getMany(ids), unread: new Set() }
+  const { items, unread } = await entries.getMany(ids, SKIP)
+  return { existing: items, unread: new Set<string>(unread) }
 }
 
 /** Returns the outcome of an insert. An entry that another call has inserted meanwhile is the same. */
@@ -139,6 +157,14 @@ function ranksOf(times: readonly Date[]): readonly number[] {
   return ranks
 }
 
+interface Renamed {
+  readonly known: ReadonlyMap<FeedItem, Entry>
+  /** Items whose entries may be on a shard that does not answer. */
+  readonly unclear: ReadonlySet<FeedItem>
+}
+
+const NONE_RENAMED: Renamed = { known: new Map(), unclear: new Set() }
+
 /**
  * Returns a function that finds the entries of items whose guid has changed, as some sites do with each new headline: the only entry of
  * the source with the item's link. A link that several items of the feed have, or that is the site's own, tells nothing; neither does
@@ -149,7 +175,7 @@ function findRenamed(
   { items, link: site }: ParsedFeed,
   ids: readonly string[],
   sourceId: string,
-): (missing: readonly FeedItem[]) => Promise<ReadonlyMap<FeedItem, Entry>> {
+): (missing: readonly FeedItem[]) => Promise<Renamed> {
   const uses = new Map<string, number>()
   for (const { link } of items)
     if (link !== undefined) uses.set(linkKey(link), (uses.get(linkKey(link)) ?? 0) + 1)
@@ -161,15 +187,18 @@ function findRenamed(
         ? [{ item, link_key: linkKey(item.link) }]
         : [],
     )
-    if (asked.length === 0) return new Map()
+    if (asked.length === 0) return NONE_RENAMED
     const wheres = asked.map(({ link_key }) => ({ source_id: sourceId, link_key }))
-    const pages = await entries.bySourceLink.pageMany(wheres, { limit: 2 })
-    return new Map(
-      asked.flatMap(({ item }, i) => {
-        const [entry, ...others] = pages[i]?.items ?? []
-        return entry === undefined || others.length > 0 || present.has(entry.id) ? [] : [[item, entry]]
-      }),
-    )
+    const pages = await entries.bySourceLink.pageMany(wheres, { limit: 2, ...SKIP })
+    const known = new Map<FeedItem, Entry>()
+    const unclear = new Set<FeedItem>()
+    for (const [i, { item }] of asked.entries()) {
+      const { items: found, cost } = pages[i]!
+      const [entry, ...others] = found
+      if (!cost.complete) unclear.add(item)
+      else if (entry !== undefined && others.length === 0 && !present.has(entry.id)) known.set(item, entry)
+    }
+    return { known, unclear }
   }
 }
 
