@@ -1,4 +1,3 @@
-import { isLooseleafError } from 'looseleaf'
 import { bringItems } from '../domain/home/bring-items.ts'
 import { itemOf } from '../domain/home/commands.ts'
 import { pagesOf } from '../domain/site/lists.ts'
@@ -7,14 +6,13 @@ import type { Entry } from '../kinds/entry.ts'
 import { inboxItemId } from '../kinds/inbox-item.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import { requireAll } from '../domain/site/require-all.ts'
+import { isThere } from '../domain/site/unless-there.ts'
 import { followersToPush } from './pulled-channels.ts'
 import type { Strategy } from './strategy.ts'
 import { isLookDue, trimInbox } from './trim-inbox.ts'
 
 /** Services per page, and items per batch of writes. */
 const PAGE = 500
-
-const exists = (error: unknown): boolean => isLooseleafError(error, 'ALREADY_EXISTS')
 
 /**
  * Writes an item into the inbox of everyone who follows the channel of an entry, or a person who publishes through it, and of the writer of
@@ -48,7 +46,10 @@ export async function deliver(
     bumped: entry.bumped,
     next_bump: delivered,
   }
-  requireAll(await data.deliveries.insertMany([{ id: deliveryId(id), ...delivery }], { fates: true }), exists)
+  requireAll(
+    await data.deliveries.insertMany([{ id: deliveryId(id), ...delivery }], { fates: true }),
+    isThere,
+  )
 }
 
 /** Returns the recipients of an entry, each with the followed channels that bring it. */

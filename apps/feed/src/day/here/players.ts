@@ -1,7 +1,8 @@
-import { isLooseleafError } from 'looseleaf'
 import { listPeople } from '../../domain/accounts/people.ts'
 import { sessionsOf } from '../../domain/accounts/sessions.ts'
+import { requireAll } from '../../domain/site/require-all.ts'
 import type { Site } from '../../domain/site/site.ts'
+import { isThere } from '../../domain/site/unless-there.ts'
 import { followId } from '../../kinds/follow.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { DAY_BROWSER } from '../run/browser.ts'
@@ -54,11 +55,8 @@ export async function followForDay(
       .map((channel_id) => ({ id: followId(person_id, channel_id), person_id, channel_id, since }))
   })
   const fates = await follows.insertMany(wanted, { fates: true })
-  return fates.flatMap((fate, i) => {
-    if (fate.ok) return [(wanted[i] as { id: string }).id]
-    if (!isLooseleafError(fate.error, 'ALREADY_EXISTS')) throw fate.error
-    return []
-  })
+  requireAll(fates, isThere)
+  return wanted.filter((_, i) => fates[i]?.ok).map(({ id }) => id)
 }
 
 /** Ends the sessions that a day has begun for these people. */

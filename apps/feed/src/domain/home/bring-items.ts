@@ -2,6 +2,7 @@ import { isLooseleafError, unchanged } from 'looseleaf'
 import { inboxItemId } from '../../kinds/inbox-item.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { requireAll } from '../site/require-all.ts'
+import { isThere } from '../site/unless-there.ts'
 
 /** A new item of an inbox with its id. */
 type NewItem = Parameters<SiteData['inbox']['insertMany']>[0][number] & { readonly id: string }
@@ -12,7 +13,7 @@ type NewItem = Parameters<SiteData['inbox']['insertMany']>[0][number] & { readon
  */
 export async function bringItems({ inbox }: SiteData, items: readonly NewItem[]): Promise<void> {
   const inserted = await inbox.insertMany(items, { fates: true })
-  requireAll(inserted, (error) => isLooseleafError(error, 'ALREADY_EXISTS'))
+  requireAll(inserted, isThere)
   const brought = new Map(items.filter((_, i) => !inserted[i]!.ok).map(({ id, via }) => [id, via]))
   if (brought.size === 0) return
   const joined = await inbox.updateMany(

@@ -1,10 +1,15 @@
 import { isLooseleafError } from 'looseleaf'
 
+/** Tells whether an insert failed because its id is taken. */
+export function isThere(error: unknown): boolean {
+  return isLooseleafError(error, 'ALREADY_EXISTS')
+}
+
 /** Waits for an insert under a derived id. An entity that exists already is the same. */
 export async function unlessThere(insert: Promise<unknown>): Promise<void> {
   try {
     await insert
   } catch (error) {
-    if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
+    if (!isThere(error)) throw error
   }
 }
