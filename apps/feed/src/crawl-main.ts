@@ -1,5 +1,6 @@
 import { openFeeds } from './crawler/open-feeds.ts'
 import { openSite } from './domain/site/site.ts'
+import { letPagesGoFirst } from './let-pages-go-first.ts'
 import { readSettings } from './settings.ts'
 import { describeStartError } from './start-error.ts'
 import { stopOnSignal } from './stop-on-signal.ts'
@@ -9,6 +10,7 @@ import { stopOnSignal } from './stop-on-signal.ts'
  */
 try {
   const settings = readSettings(process.argv.slice(2), process.env)
+  letPagesGoFirst()
   const site = await openSite({ shards: settings.shards, cleaner: false })
   const feeds = openFeeds(site.data, { ...settings, crawl: true })
   console.log(`Fetching the sources of ${settings.place}. Stop with Ctrl+C.`)

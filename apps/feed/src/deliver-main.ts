@@ -1,14 +1,19 @@
 import { startDeliveries } from './delivery/start-deliveries.ts'
 import { openSite } from './domain/site/site.ts'
+import { letPagesGoFirst } from './let-pages-go-first.ts'
 import { readSettings } from './settings.ts'
 import { describeStartError } from './start-error.ts'
 import { stopOnSignal } from './stop-on-signal.ts'
 
-/* Delivers entries in a process of its own. Any number of them share the work with each other, and with those of the site. */
+/*
+ * Delivers entries and cleans indexes in a process of its own. Any number of them share the work with each other, and with those of the
+ * site.
+ */
 
 try {
   const settings = readSettings(process.argv.slice(2), process.env)
-  const site = await openSite({ shards: settings.shards, cleaner: false })
+  letPagesGoFirst()
+  const site = await openSite({ shards: settings.shards })
   const deliveries = startDeliveries(site, { onError: (error) => console.error(error) })
   console.log(`Delivers the entries in ${settings.place}. Stop with Ctrl+C.`)
   stopOnSignal(async () => {

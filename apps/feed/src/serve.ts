@@ -33,7 +33,8 @@ export async function serve(settings: Settings): Promise<RunningSite> {
   // Closes all that was opened, the last first, if a later step fails.
   await using opened = new AsyncDisposableStack()
   const stage = createStage(settings.shards)
-  const site = await openSite(stage)
+  // The processes that deliver also clean, so that a site without deliveries answers visitors only.
+  const site = await openSite({ ...stage, cleaner: settings.delivers })
   opened.defer(() => site.close())
   const seeded = await seedSample(site.data)
   const secret = await settingOnce(site.data.settings, 'cookie secret', () =>
@@ -63,8 +64,8 @@ async function closeApp(app: FastifyInstance): Promise<void> {
   clearTimeout(timer)
 }
 
-/** Pages that together use the code of all others. */
-const WARM_PATHS = ['/', '/people', '/sources', '/sign-in', '/join', '/feed.atom']
+/** Pages that together use the code of all others. Feeds are not among them: their writer loads with the first request for one. */
+const WARM_PATHS = ['/', '/people', '/sources', '/sign-in', '/join']
 
 /**
  * Renders pages without a visitor. The first visitor then does not wait for compiling code, preparing statements and opening

@@ -29,6 +29,7 @@ export const topFiles: readonly string[] = [
   'main.ts',
   'serve.ts',
   'settings.ts',
+  'let-pages-go-first.ts',
   'start-error.ts',
   'stop-on-signal.ts',
 ]

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { generateAtomFeed } from 'feedsmith'
 import { cardsOf, type Card } from '../../domain/entries/cards.ts'
 import { entriesOfPerson, newestEntries } from '../../domain/entries/entries.ts'
 import { serviceIdsOf } from '../../domain/following/queries.ts'
@@ -32,11 +31,13 @@ interface Feed {
   readonly cards: readonly Card[]
 }
 
-function sendFeed(request: FastifyRequest, reply: FastifyReply, feed: Feed): FastifyReply {
+async function sendFeed(request: FastifyRequest, reply: FastifyReply, feed: Feed): Promise<FastifyReply> {
   // Readers would take what is missing for removed, and would not see the sentence of a page.
   if (missingShards(request.trace).length > 0) throw new Unreadable('feed')
   const { title, page, cards } = feed
   const root = request.siteOrigin
+  // A static import would make each start of the site load the library's 138 files.
+  const { generateAtomFeed } = await import('feedsmith')
   const xml = generateAtomFeed({
     id: `${root}${page}`,
     title: { value: title, type: 'text' },
