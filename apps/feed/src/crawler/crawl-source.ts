@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { unset } from 'looseleaf'
+import { deleteEntry } from '../domain/entries/entries.ts'
+import { pagesOf } from '../domain/site/lists.ts'
 import { hasItems, moveSource, sourceAt } from '../domain/sources/merge-sources.ts'
 import { feedName, withNames } from '../domain/sources/source-names.ts'
 import { storeItems } from '../domain/sources/store-items.ts'
@@ -39,7 +41,15 @@ export async function crawlSource(
 ): Promise<void> {
   const fetched = await fetchSource(ctx, source, signal)
   const outcome = signal.aborted ? { next_check: ctx.now() } : await outcomeOf(ctx, source, fetched)
-  await endLease(ctx.data, source, outcome)
+  if ((await endLease(ctx.data, source, outcome)) === 'deleted') await deleteEntries(ctx.data, source.id)
+}
+
+/** Deletes the entries of a source that was deleted during its fetch. */
+async function deleteEntries(data: SiteData, sourceId: string): Promise<void> {
+  for await (const { items } of pagesOf((cursor) =>
+    data.entries.byPublisher.page({ publisher_id: sourceId }, { cursor }),
+  ))
+    await Promise.all(items.map((entry) => deleteEntry(data, entry)))
 }
 
 async function fetchSource(

@@ -350,6 +350,17 @@ test('a process that has lost its lease writes no outcome', async () => {
   expect(await titles(id)).toEqual(['a'])
 })
 
+test('a source that is deleted during its fetch leaves no entries', async () => {
+  const id = await add('/feed')
+  server.on('/feed', async (_request, response) => {
+    await site.data.sources.delete(id)
+    response.end(rss(['a', 'b']))
+  })
+  await expect(crawl(id)).rejects.toThrow('The source is not there.')
+  expect(server.requests).toHaveLength(1)
+  expect(await titles(id)).toEqual([])
+})
+
 function start(): Crawler {
   const crawler = startCrawler({
     data: site.data,

@@ -77,14 +77,14 @@ function isTaken(error: unknown): boolean {
 }
 
 /**
- * Writes the outcome of a fetch and ends the lease. Returns false, and writes nothing, if the lease is lost: another process fetches the
- * source by now. Other changes of the source meanwhile do not matter.
+ * Writes the outcome of a fetch and ends the lease. Writes nothing if the lease is lost, because another process fetches the source by
+ * now, or if the source is deleted. Other changes of the source meanwhile do not matter.
  */
 export async function endLease(
   { sources }: SiteData,
   { id, leased_until }: LeasedSource,
   outcome: Outcome,
-): Promise<boolean> {
+): Promise<'ended' | 'lost' | 'deleted'> {
   let isOurs = false
   try {
     await sources.update(id, (current) => {
@@ -93,8 +93,8 @@ export async function endLease(
       return { ...(typeof outcome === 'function' ? outcome(current) : outcome), leased_until: unset }
     })
   } catch (error) {
-    if (isLooseleafError(error, 'NOT_FOUND')) return false
+    if (isLooseleafError(error, 'NOT_FOUND')) return 'deleted'
     throw error
   }
-  return isOurs
+  return isOurs ? 'ended' : 'lost'
 }

@@ -1,6 +1,7 @@
 import { memoryShards } from 'looseleaf'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parseFile } from '../../feeds/parse/parse-file.ts'
+import { endLease, takeDue, type LeasedSource } from '../../crawler/due.ts'
 import { storeFeed, storeSubscriptions, type StoredSubscriptions } from './store-feed.ts'
 import { entriesOfSource, removeContent } from '../entries/entries.ts'
 import { follow } from '../following/commands.ts'
@@ -180,6 +181,61 @@ test('a second import completes the follows of an interrupted one', async () => 
   expect(await importList(120)).toMatchObject({ known: 120 })
   expect(await followedBy(ann)).toHaveLength(120)
   expect(await inboxOf(ann)).toEqual([entry])
+})
+
+/** Takes all sources that are due, as the crawler does before it fetches them. */
+const takeAll = (): Promise<LeasedSource[]> =>
+  takeDue(site.data, {
+    limit: 100,
+    leaseMs: 60_000,
+    now,
+    reserve: () => true,
+    release: () => undefined,
+    onError: () => undefined,
+  })
+
+test('undoing a list keeps a source that is being fetched, and the import until the fetch has ended', async () => {
+  await importList(3)
+  const id = await newest()
+  const [fetched, ...others] = await takeAll()
+  await Promise.all(others.map((source) => endLease(site.data, source, { next_check: now })))
+  expect(await undoImport(site.data, id, ann, now)).toMatchObject({ sources: 2, fetchedSources: 1 })
+  expect(await followedBy(ann)).toEqual([fetched!.id])
+  expect(await imports()).toEqual([['My list', 0, 1]])
+  await endLease(site.data, fetched!, { next_check: now })
+  expect(await undoImport(site.data, id, ann, now)).toMatchObject({ sources: 1, fetchedSources: 0 })
+  expect([await sourceCount(), await followedBy(ann), await imports()]).toEqual([0, [], []])
+})
+
+test('undoing a list keeps a source whose fetch begins during the undo, and its follow', async () => {
+  await importList(1)
+  const { follows } = site.data
+  async function* each(where: { readonly channel_id: string }) {
+    yield* follows.byChannel.each(where)
+    expect(await takeAll()).toHaveLength(1)
+  }
+  const data = {
+    ...site.data,
+    follows: { ...follows, byChannel: { ...follows.byChannel, each } },
+  } as unknown as typeof site.data
+  expect(await undoImport(data, await newest(), ann, now)).toMatchObject({ sources: 0, fetchedSources: 1 })
+  expect([await sourceCount(), await followedBy(ann)]).toEqual([1, [listed(0)]])
+})
+
+test('no fetch of a source begins while an undo deletes it', async () => {
+  await importList(1)
+  const { inbox } = site.data
+  const taken: LeasedSource[] = []
+  const page: typeof inbox.byPerson.page = async (...args) => {
+    taken.push(...(await takeAll()))
+    return inbox.byPerson.page(...args)
+  }
+  const data = {
+    ...site.data,
+    inbox: { ...inbox, byPerson: { ...inbox.byPerson, page } },
+  } as unknown as typeof site.data
+  expect(await undoImport(data, await newest(), ann, now)).toMatchObject({ sources: 1 })
+  expect(taken).toEqual([])
 })
 
 test('undoing a list leaves no follow and no inbox item of a deleted source, also after an interruption', async () => {

@@ -22,7 +22,7 @@ function lineOf(result: ImportResult): NoticeLine {
 
 /** Describes the result of undoing an import. */
 export function noticeOfUndo(undone: Undone): Notice {
-  const { keptEntries } = undone
+  const { keptEntries, fetchedSources } = undone
   const deleted = amountOf(undone)
   const kept =
     keptEntries === 0
@@ -30,7 +30,13 @@ export function noticeOfUndo(undone: Undone): Notice {
       : keptEntries === 1
         ? ' One entry stays because others have commented on it or like it.'
         : ` ${keptEntries} entries stay because others have commented on them or like them.`
-  const text = `${deleted === '' ? 'Nothing was deleted.' : `Deleted: ${deleted}.`}${kept}`
-  const title = deleted === '' && keptEntries > 0 ? 'Not undone:' : 'Undone:'
+  const fetched =
+    fetchedSources === 0
+      ? ''
+      : fetchedSources === 1
+        ? ' One source stays because the site is fetching it just now.'
+        : ` ${fetchedSources} sources stay because the site is fetching them just now.`
+  const text = `${deleted === '' ? 'Nothing was deleted.' : `Deleted: ${deleted}.`}${kept}${fetched}`
+  const title = deleted === '' && keptEntries + fetchedSources > 0 ? 'Not undone:' : 'Undone:'
   return { title, about: undone.import.title, lines: [{ text, refused: false, href: '', label: '' }] }
 }

@@ -35,7 +35,8 @@ export async function importRoutes(app: FastifyInstance): Promise<void> {
 
   app.post('/imports/:id/undo', { config }, async (request, reply) => {
     const viewer = signedIn(request)
-    const undone = await undoImport(request.site.data, idOf(request, 'import'), viewer.id)
+    const { site, now } = request
+    const undone = await undoImport(site.data, idOf(request, 'import'), viewer.id, now)
     if (undone === undefined) throw notFound('import of yours')
     return redirectWithNotice(request, reply, noticeOfUndo(undone))
   })
