@@ -1,13 +1,22 @@
 import { expect, test } from 'vitest'
 import { checkJsonLimits, checkXmlLimits } from './check-limits.ts'
-import { MAX_DEPTH, MAX_ATTRIBUTES, MAX_ATTRIBUTES_PER_ELEMENT, MAX_ELEMENTS } from './limits.ts'
+import {
+  MAX_ATTRIBUTES,
+  MAX_ATTRIBUTES_PER_ELEMENT,
+  MAX_DECLARATIONS,
+  MAX_DEPTH,
+  MAX_ELEMENTS,
+} from './limits.ts'
 
 const attributes = (count: number): string => Array.from({ length: count }, (_, i) => ` a${i}="1"`).join('')
+const entities = (count: number): string =>
+  Array.from({ length: count }, (_, i) => `<!ENTITY e${i} "value">`).join('')
 
 test('a file exactly at a limit is accepted', () => {
   checkXmlLimits(`<a>${'<b/>'.repeat(MAX_ELEMENTS - 1)}</a>`)
   checkXmlLimits(`${'<a>'.repeat(MAX_DEPTH)}${'</a>'.repeat(MAX_DEPTH)}<b><c/></b>`)
   checkXmlLimits(`<a${attributes(MAX_ATTRIBUTES_PER_ELEMENT)}/><b${attributes(MAX_ATTRIBUTES_PER_ELEMENT)}/>`)
+  checkXmlLimits(`<?xml version="1.0"?><!DOCTYPE a [${entities(MAX_DECLARATIONS)}]><a/>`)
   checkJsonLimits(`[${'{},'.repeat(MAX_ELEMENTS - 2)}{}]`)
   checkJsonLimits(`${'['.repeat(MAX_DEPTH)}${']'.repeat(MAX_DEPTH)}[[]]`)
 })
@@ -24,6 +33,11 @@ test.each([
     'attributes',
     `<a${attributes(100)}/>`.repeat(MAX_ATTRIBUTES / 100 + 1),
     'The file has more than 200,000 attributes.',
+  ],
+  [
+    'declarations',
+    `<!DOCTYPE a [${entities(MAX_DECLARATIONS + 1)}]><a/>`,
+    'The file has more than 1,000 declarations.',
   ],
 ])('XML beyond a limit is refused: %s', (_, source, message) => {
   expect(() => checkXmlLimits(source)).toThrow(message)

@@ -1,5 +1,12 @@
 import { Parser } from 'htmlparser2'
-import { beyond, MAX_DEPTH, MAX_ATTRIBUTES, MAX_ATTRIBUTES_PER_ELEMENT, MAX_ELEMENTS } from './limits.ts'
+import {
+  beyond,
+  MAX_ATTRIBUTES,
+  MAX_ATTRIBUTES_PER_ELEMENT,
+  MAX_DECLARATIONS,
+  MAX_DEPTH,
+  MAX_ELEMENTS,
+} from './limits.ts'
 
 /**
  * Checks an XML file, well-formed or not, against the limits without building a tree. Throws `BeyondLimit`. Returns true if the
@@ -10,8 +17,13 @@ export function checkXmlLimits(source: string): boolean {
   let attributes = 0
   let elementAttributes = 0
   let depth = 0
+  let declarations = 0
   const parser = new Parser(
     {
+      onprocessinginstruction(name) {
+        if (name.startsWith('!') && ++declarations > MAX_DECLARATIONS)
+          throw beyond('more than # declarations', MAX_DECLARATIONS)
+      },
       onopentagname() {
         elementAttributes = 0
         countElement(++elements)

@@ -40,6 +40,14 @@ test('a file beyond the time limit is refused, and later files are parsed', asyn
   expect(files.map(({ type }) => type)).toEqual(['refused', 'feed'])
 })
 
+test.each([
+  ['many incomplete tags', '<title mode='.repeat(100_000)],
+  ['a tag of very many attributes', `<title${' mode="base64"'.repeat(80_000)}`],
+])('%s do not use the time limit up', async (_, text) => {
+  const file = await parser.parse(Buffer.from(`<feed version="0.3">${text}`), options)
+  expect(file).not.toMatchObject({ reason: expect.stringContaining('longer than') })
+})
+
 test('closing the parser refuses the file in progress', async () => {
   const parsing = parser.parse(slow, options)
   await new Promise((resolve) => setImmediate(resolve))

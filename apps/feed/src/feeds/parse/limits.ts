@@ -8,6 +8,8 @@ export const MAX_FILE_BYTES: number = 8 * 1024 * 1024
 export const MAX_ELEMENTS = 200_000
 export const MAX_ATTRIBUTES = 200_000
 export const MAX_ATTRIBUTES_PER_ELEMENT = 200
+/** `<!DOCTYPE …>`, and the entities that it declares. */
+export const MAX_DECLARATIONS = 1_000
 /** Nested XML elements, or nested JSON objects and arrays. */
 export const MAX_DEPTH = 200
 export const MAX_PARSE_MS = 15_000

@@ -2,8 +2,9 @@
 const PREFIXED_ROOT =
   /^\s*(?:<\?[^>]*\?>\s*|<!--(?:(?!-->)[^])*-->\s*|<!doctype[^>]*>\s*)*<([a-z_][\w.-]*):(rss|feed)[\s>]/i
 
+/** A text with its attributes. Their length is limited, because the search would take quadratic time without. */
 const BASE64 =
-  /<(title|summary|content|tagline|info|copyright)(\s[^>]*?\bmode\s*=\s*(?:"base64"|'base64')[^>]*)>([a-z\d+/=\s]*)<\/\1\s*>/gi
+  /<(title|summary|content|tagline|info|copyright)(\s[^<>]{0,500}?\bmode\s*=\s*(?:"base64"|'base64')[^<>]{0,500})>([a-z\d+/=\s]*)<\/\1\s*>/gi
 
 /** Rewrites the forms of a feed that the parsers do not know: elements with a prefix, and the base64 texts of Atom 0.3. */
 export function plainSource(source: string): string {
