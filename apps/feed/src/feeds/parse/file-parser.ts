@@ -5,16 +5,19 @@ import type { ParseFileOptions } from './parse-file.ts'
 import type { ParsedFile } from './parsed-feed.ts'
 import type { ParseTask } from './parse-worker.ts'
 
-/** Parses uploaded files in a worker thread, so that the event loop stays free for other requests. */
+/** Parses uploaded files in worker threads, so that the event loop stays free for other requests. */
 export interface FileParser {
   /**
-   * Does the same as `parseFile` in the worker thread, one file after the other. Never rejects: a file beyond the limits of time or
-   * memory is refused.
+   * Does the same as `parseFile` in a worker thread, two files at a time. Never rejects: a file beyond the limits of time or memory is
+   * refused.
    */
   parse(bytes: Uint8Array, options: ParseFileOptions): Promise<ParsedFile>
-  /** Ends the thread. A file in progress is refused. */
+  /** Ends the threads. Files in progress are refused. */
   close(): Promise<void>
 }
+
+/** Threads of a parser. A file that takes long leaves one for the others. */
+const THREADS = 2
 
 /** The worker has the extension of this module, which runs from sources or from the build. */
 const THREAD = new URL(`./parse-worker${extname(import.meta.url)}`, import.meta.url)
@@ -29,8 +32,40 @@ export function createFileParser(
   timeoutMs: number = MAX_PARSE_MS,
   newThread: () => Worker = startThread,
 ): FileParser {
+  const threads = Array.from({ length: THREADS }, () => createThread(timeoutMs, newThread))
+  const idle = threads.toReversed()
+  const waiting: ((thread: ParseThread) => void)[] = []
+
+  function release(thread: ParseThread): void {
+    const next = waiting.shift()
+    if (next === undefined) idle.push(thread)
+    else next(thread)
+  }
+
+  return {
+    async parse(bytes, options) {
+      const thread = idle.pop() ?? (await new Promise<ParseThread>((resolve) => waiting.push(resolve)))
+      try {
+        return await thread.run({ bytes, ...options })
+      } finally {
+        release(thread)
+      }
+    },
+    async close() {
+      await Promise.all(threads.map((thread) => thread.close()))
+    },
+  }
+}
+
+interface ParseThread {
+  /** Parses a file. A thread parses one file at a time. */
+  run(task: ParseTask): Promise<ParsedFile>
+  close(): Promise<void>
+}
+
+/** Returns a thread that is started with its first file, and again after a file that has ended it. */
+function createThread(timeoutMs: number, newThread: () => Worker): ParseThread {
   let thread: Worker | undefined
-  let last: Promise<unknown> = Promise.resolve()
 
   /** Starts a thread, which is reused for later files. While idle, it does not keep the process alive. */
   function start(): Worker {
@@ -43,25 +78,19 @@ export function createFileParser(
     return worker
   }
 
-  async function run(task: ParseTask): Promise<ParsedFile> {
-    let worker: Worker | undefined
-    try {
-      worker = thread ??= start()
-      worker.ref()
-      return await answerOf(worker, task, timeoutMs)
-    } catch (error) {
-      await worker?.terminate()
-      return { type: 'refused', reason: reasonOf(error) }
-    } finally {
-      worker?.unref()
-    }
-  }
-
   return {
-    parse(bytes, options) {
-      const parsed = last.then(() => run({ bytes, ...options }))
-      last = parsed
-      return parsed
+    async run(task) {
+      let worker: Worker | undefined
+      try {
+        worker = thread ??= start()
+        worker.ref()
+        return await answerOf(worker, task, timeoutMs)
+      } catch (error) {
+        await worker?.terminate()
+        return { type: 'refused', reason: reasonOf(error) }
+      } finally {
+        worker?.unref()
+      }
     },
     async close() {
       await thread?.terminate()
