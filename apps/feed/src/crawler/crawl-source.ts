@@ -14,6 +14,7 @@ import { endLease, type LeasedSource, type Outcome, type SourceChange } from './
 import type { Fetched, Fetcher } from './fetch/fetch-feed.ts'
 import { reasonOfPage, webPageOf } from './fetch/web-page.ts'
 import { changedFeed, failedFetch, unchangedFeed } from './outcome.ts'
+import { NEW_ENTRIES_PER_DAY, quotaOf } from './quota.ts'
 import type { IntervalBounds } from './schedule.ts'
 
 /** Parts of a crawler that fetch and store one source. */
@@ -90,15 +91,24 @@ async function outcomeOf(ctx: CrawlContext, source: Source, fetched: Fetched): P
   if (parsed.type === 'refused') return parsed.isEmpty ? orAlias(ctx, source, same) : failed(parsed.reason)
   const other = await sameByOwnAddress(ctx.data, source, parsed)
   if (other !== undefined) return becomeAlias(ctx, source, other)
+  const isFirst = source.fetched === undefined
+  const quota = quotaOf(source, now)
   const stored = await storeItems(ctx.data, parsed, {
     sourceId: source.id,
     now,
-    isNew: source.fetched === undefined,
-    quietOld: source.fetched === undefined,
+    isNew: isFirst,
+    quietOld: isFirst,
+    newest: NEW_ENTRIES_PER_DAY,
+    room: NEW_ENTRIES_PER_DAY - quota.used,
   })
-  const change = { ...changedFeed(source, parsed, answer, now, ctx.bounds), ...moved }
-  // Without the digest, the next fetch tries the entries again that the store has refused.
-  return orAlias(ctx, source, stored.failed === 0 ? change : { ...change, body_hash: unset })
+  const change = {
+    ...changedFeed(source, parsed, answer, now, ctx.bounds),
+    ...moved,
+    ...(!isFirst && stored.added > 0 && { quota: { ...quota, used: quota.used + stored.added } }),
+  }
+  // Without the digest, the next fetch tries the entries again that the store has refused, or that had no room.
+  const isWhole = stored.failed + stored.postponed === 0
+  return orAlias(ctx, source, isWhole ? change : { ...change, body_hash: unset })
 }
 
 /** Follows a permanent redirect once it has lasted. Redirects back to the source's own address end the count. */

@@ -350,6 +350,43 @@ test('a process that has lost its lease writes no outcome', async () => {
   expect(await titles(id)).toEqual(['a'])
 })
 
+/** Answers with a feed of new items, `length` in all, of which item 0 is the newest. */
+const busy = (prefix: string, length: number) =>
+  answer(
+    rss(
+      Array.from({ length }, (_, i) => ({
+        guid: `${prefix}${i}`,
+        date: new Date(time.getTime() - i * 1000),
+      })),
+    ),
+  )
+
+test('a source gets its newest thousand items first, and then at most a thousand new entries a day', async () => {
+  const id = await add('/feed')
+  const count = async (): Promise<number> => (await titles(id)).length
+  server.on('/feed', busy('first', 1100))
+  await crawl(id)
+  expect(await count()).toBe(1000)
+  const first = await titles(id)
+  expect([first.includes('first999'), first.includes('first1000')]).toEqual([true, false])
+  server.on('/feed', busy('first', 1101))
+  await crawl(id)
+  expect(await count()).toBe(1000)
+  server.on('/feed', busy('second', 700))
+  await crawl(id)
+  expect(await count()).toBe(1700)
+  pass(2 * HOUR)
+  server.on('/feed', busy('third', 700))
+  await crawl(id)
+  expect(await count()).toBe(2000)
+  expect(await titles(id)).toContain('third299')
+  await crawl(id)
+  expect(await count()).toBe(2000)
+  pass(22 * HOUR)
+  await crawl(id)
+  expect(await count()).toBe(2400)
+})
+
 test('a source that is deleted during its fetch leaves no entries', async () => {
   const id = await add('/feed')
   server.on('/feed', async (_request, response) => {

@@ -25,6 +25,10 @@ export interface StoreItemsOptions {
   readonly isNew: boolean
   /** True if all but the newest items are `quiet` when they are new. */
   readonly quietOld: boolean
+  /** Number of items, the newest ones, that are stored; the others are passed over. Default: all. */
+  readonly newest?: number
+  /** Largest number of new entries, of the newest items. Default: no limit. */
+  readonly room?: number
   /** Awaited before new entries are written. */
   readonly beforeNew?: () => Promise<unknown>
 }
@@ -36,6 +40,8 @@ export interface StoredItems {
   readonly unchanged: number
   readonly deleted: number
   readonly failed: number
+  /** Number of new items for which there was no room. */
+  readonly postponed: number
 }
 
 /**
@@ -51,25 +57,33 @@ export async function storeItems(
   feed: ParsedFeed,
   options: StoreItemsOptions,
 ): Promise<StoredItems> {
-  const { sourceId, now } = options
-  const total = { added: 0, updated: 0, unchanged: 0, deleted: 0, failed: 0 }
-  const placed = placeUndated(feed)
-  const ranks = ranksOf(placed)
+  const { sourceId, now, room = Infinity } = options
+  const total = { added: 0, updated: 0, unchanged: 0, deleted: 0, failed: 0, postponed: 0 }
   const ids = feed.items.map((item) => importedEntryId(sourceId, item.guid))
   const renamed = options.isNew ? undefined : findRenamed(data, feed, ids, sourceId)
-  for (let at = 0; at < feed.items.length; at += CHUNK) {
-    const chunk = feed.items.slice(at, at + CHUNK)
-    const { existing, unread } = await readEntries(data, ids.slice(at, at + CHUNK), options)
-    const missing = chunk.filter((_, i) => existing[i] === undefined && !unread.has(ids[at + i] as string))
-    const { known, unclear } = (await renamed?.(missing)) ?? NONE_RENAMED
+  const placed = placeUndated(feed)
+    .map((published, i) => ({ published, item: feed.items[i]!, id: ids[i]! }))
+    .toSorted((a, b) => b.published.getTime() - a.published.getTime())
+    .slice(0, options.newest)
+  for (let at = 0; at < placed.length; at += CHUNK) {
+    const chunk = placed.slice(at, at + CHUNK)
+    const { existing, unread } = await readEntries(
+      data,
+      chunk.map(({ id }) => id),
+      options,
+    )
+    const missing = chunk.filter(({ id }, i) => existing[i] === undefined && !unread.has(id))
+    const { known, unclear } = (await renamed?.(missing.map(({ item }) => item))) ?? NONE_RENAMED
     const news: NewEntry[] = []
     const changes: { readonly id: string; readonly item: FeedItem }[] = []
-    for (const [i, item] of chunk.entries()) {
+    for (const [i, { id, item, published }] of chunk.entries()) {
       const entry = existing[i] ?? known.get(item)
-      if (unread.has(ids[at + i] as string) || unclear.has(item)) {
+      if (unread.has(id) || unclear.has(item)) {
         total.failed++
+      } else if (entry === undefined && total.added + news.length >= room) {
+        total.postponed++
       } else if (entry === undefined) {
-        const rank = ranks[at + i] as number
+        const rank = at + i
         // Pages list entries by arrival. Each is a millisecond older than the next newer one, which keeps the order of their own times.
         const arrived = new Date(now.getTime() - rank)
         const facts = {
@@ -77,10 +91,10 @@ export async function storeItems(
           source_id: sourceId,
           person_id: options.personId,
           import_id: options.importId,
-          published: earlier(placed[at + i] as Date, arrived),
+          published: earlier(published, arrived),
           quiet: options.quietOld && rank >= DELIVERED_AT_ONCE,
         }
-        news.push({ id: ids[at + i] as string, ...freshEntry(facts, arrived) })
+        news.push({ id, ...freshEntry(facts, arrived) })
       } else if (mayChange(entry, item)) {
         changes.push({ id: entry.id, item })
       } else {
@@ -145,16 +159,6 @@ function placeUndated({ items, published }: ParsedFeed): readonly Date[] {
     last = item.published?.getTime() ?? last - 1
     return new Date(last)
   })
-}
-
-/** Returns the place of each time among all, 0 for the latest. */
-function ranksOf(times: readonly Date[]): readonly number[] {
-  const ranks: number[] = []
-  const latestFirst = [...times.keys()].toSorted(
-    (a, b) => (times[b] as Date).getTime() - (times[a] as Date).getTime(),
-  )
-  for (const [rank, at] of latestFirst.entries()) ranks[at] = rank
-  return ranks
 }
 
 interface Renamed {
