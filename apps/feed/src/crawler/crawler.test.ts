@@ -398,11 +398,11 @@ test('a source that is deleted during its fetch leaves no entries', async () => 
   expect(await titles(id)).toEqual([])
 })
 
-function start(): Crawler {
+function start(visiting: Fetcher = fetcher): Crawler {
   const crawler = startCrawler({
     data: site.data,
     parser: site.parser,
-    fetcher,
+    fetcher: visiting,
     lookMs: 20,
     now: () => time,
     onError: (error) => {
@@ -446,6 +446,32 @@ test('a crawler fetches at most two sources of a host at once, and all of them i
     )
     .toBe(5)
   expect(most).toBe(2)
+})
+
+test('slow sources of one person hold half of the places, and those of others are fetched', async () => {
+  const slow = await Promise.all(Array.from({ length: 8 }, () => openFeedServer()))
+  onTestFinished(async () => void (await Promise.all(slow.map((each) => each.close()))))
+  let asked = 0
+  for (const each of slow) each.on('/feed', () => void asked++)
+  server.on('/feed', answer(rss(['a'])))
+  const guard = createGuard({ allow: [server, ...slow].map(({ place }) => place) })
+  const visiting = createFetcher({ guard })
+  onTestFinished(() => visiting.close())
+  const feeds = slow.map(({ origin }) => ({ address: `${origin}/feed` }))
+  await addSources(site.data, feeds, { personId: site.store.newId(), now: time })
+  pass(1000)
+  const id = await add('/feed')
+  start(visiting)
+  await expect
+    .poll(
+      async () => {
+        pass(1000)
+        return titles(id)
+      },
+      { timeout: 10_000 },
+    )
+    .toEqual(['a'])
+  expect(asked).toBe(4)
 })
 
 test('a crawler that is stopped gives its sources back at once', async () => {

@@ -2,13 +2,14 @@ import type { FileParser } from '../feeds/parse/file-parser.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import type { Source } from '../kinds/source.ts'
 import { crawlSource } from './crawl-source.ts'
-import { takeDue } from './due.ts'
+import { takeDue, type TakeOptions } from './due.ts'
 import type { Fetcher } from './fetch/fetch-feed.ts'
 import { POLITE, type IntervalBounds } from './schedule.ts'
 
-/** Sources that one process fetches at once, and those of one host among them. */
+/** Sources that one process fetches at once, and those of one host and of the person who brought them in among them. */
 const AT_ONCE = 8
 const AT_ONCE_PER_HOST = 2
+const AT_ONCE_PER_PERSON = 4
 /** Time between two looks for due sources. */
 const LOOK_MS = 5_000
 /**
@@ -48,29 +49,14 @@ export function startCrawler(options: CrawlerOptions): Crawler {
   const ctx = { data, fetcher, parser, now, bounds }
   const stopping = new AbortController()
   const running = new Set<Promise<void>>()
-  const hosts = new Map<string, number>()
+  const places = createPlaces()
   let wakeUp = Promise.withResolvers<void>()
-
-  function reserve(source: Source): boolean {
-    const host = hostOf(source)
-    const count = hosts.get(host) ?? 0
-    if (count >= AT_ONCE_PER_HOST) return false
-    hosts.set(host, count + 1)
-    return true
-  }
-
-  function release(source: Source): void {
-    const host = hostOf(source)
-    const count = (hosts.get(host) ?? 0) - 1
-    if (count > 0) hosts.set(host, count)
-    else hosts.delete(host)
-  }
 
   function start(source: Parameters<typeof crawlSource>[1]): void {
     const crawl = crawlSource(ctx, source, stopping.signal)
       .catch(onError)
       .finally(() => {
-        release(source)
+        places.release(source)
         running.delete(crawl)
         wakeUp.resolve()
       })
@@ -81,7 +67,7 @@ export function startCrawler(options: CrawlerOptions): Crawler {
     const limit = AT_ONCE - running.size
     if (limit <= 0) return
     try {
-      const choice = { limit, leaseMs, now: now(), reserve, release, onError }
+      const choice = { limit, leaseMs, now: now(), onError, ...places }
       for (const source of await takeDue(data, choice)) start(source)
     } catch (error) {
       onError(error)
@@ -110,6 +96,29 @@ export function startCrawler(options: CrawlerOptions): Crawler {
   }
 }
 
-function hostOf({ feed_link }: Source): string {
-  return URL.parse(feed_link ?? '')?.host ?? ''
+/** Counts the sources that are fetched now, so that no host and no person takes all places. */
+function createPlaces(): Pick<TakeOptions, 'reserve' | 'release'> {
+  const taken = new Map<string, number>()
+  const countOf = (key: string): number => taken.get(key) ?? 0
+  return {
+    reserve(source) {
+      const shares = sharesOf(source)
+      if (shares.some(([key, most]) => countOf(key) >= most)) return false
+      for (const [key] of shares) taken.set(key, countOf(key) + 1)
+      return true
+    },
+    release(source) {
+      for (const [key] of sharesOf(source)) {
+        const count = countOf(key) - 1
+        if (count > 0) taken.set(key, count)
+        else taken.delete(key)
+      }
+    },
+  }
+}
+
+/** Returns the shares that a source takes of, each with its size. */
+function sharesOf({ feed_link, person_id }: Source): readonly (readonly [string, number])[] {
+  const host = [`host ${URL.parse(feed_link ?? '')?.host}`, AT_ONCE_PER_HOST] as const
+  return person_id === undefined ? [host] : [host, [`person ${person_id}`, AT_ONCE_PER_PERSON]]
 }

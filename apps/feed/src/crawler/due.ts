@@ -5,8 +5,8 @@ import { SOURCE_STRIPES, type Source } from '../kinds/source.ts'
 
 /** Due sources that one look reads of each stripe. */
 const PER_STRIPE = 4
-/** Time for which a source waits if its host is busy. The next sources of the stripe come forward meanwhile. */
-const BUSY_HOST_MS = 10_000
+/** Time for which a source waits if its host or its person is busy. The next sources of the stripe come forward meanwhile. */
+const BUSY_MS = 10_000
 
 /** Changes of a source's properties. */
 export type SourceChange = ChangesOf<typeof Source>
@@ -24,7 +24,7 @@ export interface TakeOptions {
   readonly limit: number
   readonly leaseMs: number
   readonly now: Date
-  /** Counts a source for its host, and returns true, if the host is not busy. */
+  /** Counts a source for its host and its person, and returns true, if neither is busy. */
   readonly reserve: (source: Source) => boolean
   /** Gives a reserved place back, because the source could not be taken. */
   readonly release: (source: Source) => void
@@ -55,7 +55,7 @@ export async function takeDue({ sources }: SiteData, options: TakeOptions): Prom
     else busy.push(source)
   }
   const end = new Date(now.getTime() + leaseMs)
-  const later = new Date(now.getTime() + BUSY_HOST_MS)
+  const later = new Date(now.getTime() + BUSY_MS)
   const [leases] = await Promise.all([
     sources.updateMany(chosen, { next_check: end, leased_until: end }, { fates: true }),
     sources.updateMany(busy, { next_check: later }, { fates: true }),
