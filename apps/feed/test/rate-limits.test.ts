@@ -99,6 +99,29 @@ test('a name with white space and more text behind it counts as the same name fo
   expect(statuses).toEqual([...Array.from({ length: 10 }, () => 422), 429, 429])
 })
 
+test('guesses by the name and by the address of a person count together, and tell nothing of the address', async () => {
+  const person = createVisitor(site.app, '198.51.100.20')
+  await person.get('/join')
+  const password = 'four words in order'
+  const address = 'ann-private@example.org'
+  const joined = await person.post('/join', { name: 'ann-guessed', full_name: 'Ann', address, password })
+  expect(joined.statusCode).toBe(303)
+  const stranger = createVisitor(site.app, '198.51.100.21')
+  await stranger.get('/sign-in')
+  let tries = 0
+  const signIn = async (name: string, guess: string): Promise<number> => {
+    vi.setSystemTime(at + ++tries * 10_000)
+    return (await stranger.post('/sign-in', { name, password: guess })).statusCode
+  }
+  for (let i = 0; i < 10; i++) expect(await signIn('ann-guessed', 'wrong password')).toBe(422)
+  expect(await signIn('ann-guessed', password)).toBe(429)
+  expect(await signIn('somebody@example.org', password)).toBe(422)
+  expect(await signIn(address, password)).toBe(422)
+  vi.setSystemTime((at += 11 * MINUTE))
+  tries = 0
+  expect(await signIn(address, password)).toBe(303)
+})
+
 test('a person who has just joined does not begin new counts of joining and signing in', async () => {
   const visitor = createVisitor(site.app, '198.51.100.8')
   await visitor.get('/join')

@@ -32,10 +32,10 @@ export interface RateLimitsOptions {
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * Counts an attempt to prove the password of a name, whether or not there is one. Rejects with `Problem` beyond the limit of the name
-     * at this address, or of the name everywhere. A guesser at one address thus does not lock the person out elsewhere.
+     * Counts an attempt to prove a password, under a name or the id of a person. Returns the refusal if it is beyond the limit of this
+     * name at this address, or of the name everywhere. A guesser at one address thus does not lock the person out elsewhere.
      */
-    countAttempt(name: string): Promise<void>
+    countAttempt(name: string): Promise<Problem | undefined>
     /** Name of the attempt that is counted. */
     attempted: string
   }
@@ -71,8 +71,9 @@ export const rateLimits = shared<RateLimitsOptions>(async (app, { isLimited }) =
     this.attempted = name
     for (const count of attempts) {
       const limit = await count(this)
-      if (!limit.isAllowed && limit.isExceeded) throw tooFast(limit.ttlInSeconds)
+      if (!limit.isAllowed && limit.isExceeded) return tooFast(limit.ttlInSeconds)
     }
+    return undefined
   })
 })
 

@@ -49,17 +49,20 @@ function takenBy(error: unknown): Taken {
 }
 
 /**
- * Finds a member by name or address, and verifies the password. Returns undefined for an unknown name as for a wrong password, after the
- * same time. A hash with outdated parameters is replaced.
+ * Finds a member by name or address, and verifies the password. Returns undefined for an unknown name as for a wrong password and for a
+ * person who `mayTry` refuses, after the same time. A hash with outdated parameters is replaced.
  */
 export async function verifyMember(
   data: SiteData,
   nameOrAddress: string,
   password: string,
+  mayTry: (personId: string) => Promise<boolean> = async () => true,
 ): Promise<Member | undefined> {
   if (password === '' || password.length > PASSWORD_LENGTH.max) return undefined
   const found = await findMember(data, nameOrAddress)
-  if (!(await isPassword(password, found?.account.password)) || found === undefined) return undefined
+  const isAllowed = found !== undefined && (await mayTry(found.person.id))
+  const isRight = await isPassword(password, found?.account.password)
+  if (found === undefined || !isAllowed || !isRight) return undefined
   if (!isOutdated(found.account.password)) return found
   const hash = await hashPassword(password)
   try {
@@ -67,7 +70,7 @@ export async function verifyMember(
   } catch (error) {
     // Another sign-in has replaced it, the password has changed, or the account is deleted, since it was read.
     if (isLooseleafError(error, 'VERSION_MISMATCH') || isLooseleafError(error, 'NOT_FOUND'))
-      return verifyMember(data, nameOrAddress, password)
+      return verifyMember(data, nameOrAddress, password, mayTry)
     throw error
   }
 }

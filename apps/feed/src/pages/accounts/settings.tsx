@@ -78,7 +78,8 @@ async function proving(request: FastifyRequest): Promise<Person> {
       'A sample person has no account',
       'Sample people stay, so that every visitor can look around as one of them.',
     )
-  await request.countAttempt(viewer.name)
+  const refusal = await request.countAttempt(viewer.id)
+  if (refusal !== undefined) throw refusal
   return viewer
 }
 

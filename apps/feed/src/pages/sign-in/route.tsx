@@ -45,9 +45,16 @@ async function samplePerson(data: SiteData, name: string): Promise<Person | unde
   return person?.sample === true ? person : undefined
 }
 
+/**
+ * Counts the attempt under the name as it was typed, and under the person. A refusal of the person looks like a wrong password: otherwise
+ * a stranger could find out whose address it is.
+ */
 async function signInMember(request: FastifyRequest, name: string, password: string): Promise<boolean> {
-  await request.countAttempt(name)
-  const member = await verifyMember(request.site.data, name, password)
+  const refusal = await request.countAttempt(name)
+  if (refusal !== undefined) throw refusal
+  const mayTry = async (personId: string): Promise<boolean> =>
+    (await request.countAttempt(personId)) === undefined
+  const member = await verifyMember(request.site.data, name, password, mayTry)
   if (member === undefined) return false
   try {
     await signIn(request, member.person.id, member.account)
