@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { unset } from 'looseleaf'
+import { isLooseleafError, unset } from 'looseleaf'
 import { deleteEntry } from '../domain/entries/entries.ts'
 import { pagesOf } from '../domain/site/lists.ts'
+import { SKIP } from '../domain/site/partial-reads.ts'
 import { hasItems, moveSource, sourceAt } from '../domain/sources/merge-sources.ts'
 import { feedName, withNames } from '../domain/sources/source-names.ts'
 import { storeItems } from '../domain/sources/store-items.ts'
@@ -59,10 +60,10 @@ async function fetchSource(
   signal: AbortSignal,
 ): Promise<Fetched> {
   if (feed_link === undefined) return { type: 'failed', failure: { reason: 'It has no address.' } }
-  const followers = await data.follows.byChannel.count({ channel_id: id }, { exact: false })
+  const { count } = await data.follows.byChannel.count({ channel_id: id }, { exact: false, ...SKIP })
   // Without a stored body, an answer that nothing has changed would be of no use.
   const validators = body_hash === undefined ? {} : { etag, lastModified: last_modified }
-  return fetcher.fetch(feed_link, { ...validators, followers, signal })
+  return fetcher.fetch(feed_link, { ...validators, followers: count, signal })
 }
 
 async function outcomeOf(ctx: CrawlContext, source: Source, fetched: Fetched): Promise<Outcome> {
@@ -90,7 +91,8 @@ async function outcomeOf(ctx: CrawlContext, source: Source, fetched: Fetched): P
   if (parsed.type === 'opml') return failed('It is a list of feeds, and not a feed.')
   if (parsed.type === 'refused') return parsed.isEmpty ? orAlias(ctx, source, same) : failed(parsed.reason)
   const other = await sameByOwnAddress(ctx.data, source, parsed)
-  if (other !== undefined) return becomeAlias(ctx, source, other)
+  const alias = await aliasOf(ctx, source, other)
+  if (alias !== undefined) return alias
   const isFirst = source.fetched === undefined
   const quota = quotaOf(source, now)
   const stored = await storeItems(ctx.data, parsed, {
@@ -106,8 +108,8 @@ async function outcomeOf(ctx: CrawlContext, source: Source, fetched: Fetched): P
     ...moved,
     ...(!isFirst && stored.added > 0 && { quota: { ...quota, used: quota.used + stored.added } }),
   }
-  // Without the digest, the next fetch tries the entries again that the store has refused, or that had no room.
-  const isWhole = stored.failed + stored.postponed === 0
+  // Without the digest, the next fetch tries the entries again that the store has refused, or that had no room, and compares the sources.
+  const isWhole = stored.failed + stored.postponed === 0 && other === undefined
   return orAlias(ctx, source, isWhole ? change : { ...change, body_hash: unset })
 }
 
@@ -119,29 +121,53 @@ function movedChange({ feed_link, moved }: Source, movedTo: string | undefined):
   return { moved: unset, feed_link: movedTo }
 }
 
-/** Returns the change, with the name of a new address, or that to an alias if the source would take the address of another one. */
+/**
+ * Returns the change, with the name of a new address, or that to an alias if the source would take the address of another one. If that is
+ * unclear because a shard does not answer, the source keeps its address until the next fetch.
+ */
 async function orAlias(ctx: CrawlContext, source: Source, change: SourceChange): Promise<Outcome> {
   const { feed_link } = change
   if (typeof feed_link !== 'string') return change
   const other = await sourceAt(ctx.data, feed_link)
-  if (other !== undefined && other.id !== source.id) return becomeAlias(ctx, source, other)
+  if (other !== undefined && (other === 'unread' || other.id !== source.id)) {
+    const later: SourceChange = {
+      ...change,
+      feed_link: source.feed_link ?? unset,
+      moved: source.moved ?? unset,
+    }
+    return (await aliasOf(ctx, source, other)) ?? later
+  }
   return ({ known_as }) => ({ ...change, known_as: withNames({ known_as, feed_link }, []) })
 }
 
-/** Returns the other source whose address a feed gives as its own, if that has the same items. */
+/** Returns the other source whose address a feed gives as its own, if that has the same items; `unread` if that is unclear. */
 async function sameByOwnAddress(
   data: SiteData,
   source: Source,
   { feedLink, items }: ParsedFeed,
-): Promise<Source | undefined> {
+): Promise<Source | 'unread' | undefined> {
   if (feedLink === undefined || source.known_as.includes(feedName(feedLink))) return undefined
   const other = await sourceAt(data, feedLink)
+  if (other === 'unread') return other
   if (other?.next_check === undefined || other.id === source.id) return undefined
-  return (await hasItems(data, other.id, items)) ? other : undefined
+  const isSame = await hasItems(data, other.id, items)
+  if (isSame === 'unread') return isSame
+  return isSame ? other : undefined
 }
 
-async function becomeAlias(ctx: CrawlContext, source: Source, other: Source): Promise<Outcome> {
-  await moveSource(ctx.data, source, other)
+/** Makes a source an alias of another. Returns undefined if there is no other, or if a shard does not answer: the next fetch tries again. */
+async function aliasOf(
+  ctx: CrawlContext,
+  source: Source,
+  other: Source | 'unread' | undefined,
+): Promise<Outcome | undefined> {
+  if (other === undefined || other === 'unread') return undefined
+  try {
+    await moveSource(ctx.data, source, other)
+  } catch (error) {
+    if (isLooseleafError(error, 'SHARD_UNAVAILABLE')) return undefined
+    throw error
+  }
   const checked = ctx.now()
   return (stored) => {
     const known_as = stored.known_as.filter((name) => !source.known_as.includes(name))

@@ -522,6 +522,56 @@ test.each(['memory 0', 'memory 1'])(
   },
 )
 
+/** Adds sources, and returns some that can be taken while a shard is stopped. */
+async function addTakeable(stopped: string): Promise<string[]> {
+  await Promise.all(Array.from({ length: 150 }, (_, i) => add(`/${i}`)))
+  stop(stopped)
+  const ids = await take(100)
+  bringBack()
+  return ids.slice(0, 5)
+}
+
+test.each(['memory 0', 'memory 1'])(
+  'while %s is stopped, sources of the other shard are fetched, and become aliases when it is back',
+  async (stopped) => {
+    const ids = await addTakeable(stopped)
+    expect(ids).toHaveLength(5)
+    for (const id of ids) {
+      const path = new URL((await sourceOf(id)).feed_link ?? '').pathname
+      const self = `${server.origin}/feed${path}`
+      server.on(`/feed${path}`, answer(rss(['a', 'b'], { self })))
+      await crawl(await add(`/feed${path}`))
+      server.on(path, answer(rss(['a'])))
+      await crawl(id)
+      server.on(path, answer(rss(['a', 'b'], { self })))
+      pass(HOUR)
+      stop(stopped)
+      expect(await crawl(id)).toMatchObject({ checked: time })
+      bringBack()
+      expect((await crawl(id)).same_as).toBeDefined()
+    }
+  },
+)
+
+test.each(['memory 0', 'memory 1'])(
+  'while %s is stopped, sources of the other shard are fetched, and take their new addresses when it is back',
+  async (stopped) => {
+    const ids = await addTakeable(stopped)
+    expect(ids).toHaveLength(5)
+    for (const id of ids) {
+      const path = new URL((await sourceOf(id)).feed_link ?? '').pathname
+      server.on(path, redirect(301, `/new${path}`))
+      server.on(`/new${path}`, answer(rss(['a'])))
+      for (let i = 0; i < 2; i++) await crawl(id)
+      pass(HOUR)
+      stop(stopped)
+      expect(await crawl(id)).toMatchObject({ checked: time })
+      bringBack()
+      expect((await crawl(id)).feed_link).toBe(`${server.origin}/new${path}`)
+    }
+  },
+)
+
 test('a look in which a shard stops answering gives the places of its sources back, and fetches the others', async () => {
   const ids = await Promise.all(['/a', '/b', '/c'].map((path) => add(path)))
   const { sources } = site.data

@@ -6,29 +6,35 @@ import type { Source } from '../../kinds/source.ts'
 import type { FeedItem } from '../../feeds/parse/parsed-feed.ts'
 import { markIfPulled } from '../home/pulled-follows.ts'
 import { pagesOf } from '../site/lists.ts'
+import { SKIP } from '../site/partial-reads.ts'
 import { unlessThere } from '../site/unless-there.ts'
 import { feedName, withNames } from './source-names.ts'
 
-/** Returns the fetched source of a feed's address; undefined if there is none. */
-export function sourceAt({ sources }: SiteData, address: string): Promise<Source | undefined> {
-  return sources.byName.first({ known_as: feedName(address) })
+/** Returns the fetched source of a feed's address; undefined if there is none, and `unread` if a shard does not answer. */
+export async function sourceAt(
+  { sources }: SiteData,
+  address: string,
+): Promise<Source | 'unread' | undefined> {
+  const { items, cost } = await sources.byName.page({ known_as: feedName(address) }, { limit: 1, ...SKIP })
+  return items[0] ?? (cost.complete ? undefined : 'unread')
 }
 
 /** Items that are compared to tell whether two sources are one. */
 const COMPARED = 20
 
 /**
- * Tells whether a source has most of these items. A feed that names another address as its own may be wrong, or may lie, so its word
- * alone makes no two sources one.
+ * Tells whether a source has most of these items; `unread` if that is unclear because a shard does not answer. A feed that names another
+ * address as its own may be wrong, or may lie, so its word alone makes no two sources one.
  */
 export async function hasItems(
   { entries }: SiteData,
   sourceId: string,
   items: readonly FeedItem[],
-): Promise<boolean> {
+): Promise<boolean | 'unread'> {
   const ids = items.slice(0, COMPARED).map(({ guid }) => importedEntryId(sourceId, guid))
-  const found = (await entries.getMany(ids)).filter((entry) => entry !== undefined)
-  return found.length * 2 > ids.length
+  const { items: found, unread } = await entries.getMany(ids, SKIP)
+  const isMost = found.filter((entry) => entry !== undefined).length * 2 > ids.length
+  return isMost || unread.length === 0 ? isMost : 'unread'
 }
 
 /** Follows, or services, that are moved together, so that they share statements. */

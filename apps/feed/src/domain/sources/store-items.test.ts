@@ -128,14 +128,15 @@ test('storing an unchanged feed writes nothing', async () => {
   expect((await entries()).map(({ id, version }) => [id, version])).toEqual(before)
 })
 
+const atom = (text: string): ParsedFeed =>
+  parseFile(
+    Buffer.from(
+      `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:at="http://purl.org/atompub/tombstones/1.0"><title>F</title>${text}</feed>`,
+    ),
+    { name: 'f', now },
+  ) as ParsedFeed
+
 test('an entry that its feed has deleted loses its content, keeps its comments, and does not come back', async () => {
-  const atom = (text: string): ParsedFeed =>
-    parseFile(
-      Buffer.from(
-        `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:at="http://purl.org/atompub/tombstones/1.0"><title>F</title>${text}</feed>`,
-      ),
-      { name: 'f', now },
-    ) as ParsedFeed
   const entry = '<entry><id>urn:1</id><title>One</title></entry>'
   const tombstone = '<at:deleted-entry ref="urn:1" when="2026-05-01T00:00:00Z"/>'
   const options = { sourceId, now, isNew: false, quietOld: false }
@@ -210,6 +211,23 @@ test('while a shard is stopped, items on it fail alone, and a later fetch stores
   expect(await store(later)).toMatchObject({ added: 20 - partial.added, failed: 0 })
   const all = (await titles()).toSorted((a, b) => Number(a) - Number(b))
   expect(all).toEqual(items.map(({ guid }) => guid))
+})
+
+test('while a shard is stopped, entries on it that the feed has deleted are removed by a later fetch', async () => {
+  const ids = Array.from({ length: 20 }, (_, i) => `urn:${i}`)
+  const options = { sourceId, now, isNew: false, quietOld: false }
+  await storeItems(
+    site.data,
+    atom(ids.map((id) => `<entry><id>${id}</id><title>One</title></entry>`).join('')),
+    options,
+  )
+  const tombstones = atom(ids.map((id) => `<at:deleted-entry ref="${id}"/>`).join(''))
+  await stopOther()
+  const { deleted, failed } = await storeItems(site.data, tombstones, options)
+  expect([deleted > 0, failed > 0, deleted + failed]).toEqual([true, true, 20])
+  refusals.clear()
+  expect(await storeItems(site.data, tombstones, options)).toMatchObject({ deleted: failed, failed: 0 })
+  expect(await entries()).toEqual([])
 })
 
 test('a first fetch is not stored in parts, because its old items would be news later', async () => {

@@ -4,10 +4,11 @@ import { linkId, type Entry } from '../../kinds/entry.ts'
 import { importedEntryId } from '../../kinds/ids.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { addressKey } from '../../text/web-link.ts'
-import { removeContent, UNDATED_BEFORE } from '../entries/entries.ts'
+import { UNDATED_BEFORE } from '../entries/entries.ts'
 import { SKIP } from '../site/partial-reads.ts'
 import { foundBy } from '../search/found-by.ts'
 import { freshEntry, linkedAs, type EntryFacts } from '../entries/fresh-entry.ts'
+import { removeDeleted } from './remove-deleted.ts'
 
 /** Items per batch of reads and writes. */
 const CHUNK = 250
@@ -58,7 +59,7 @@ export async function storeItems(
   options: StoreItemsOptions,
 ): Promise<StoredItems> {
   const { sourceId, now, room = Infinity } = options
-  const total = { added: 0, updated: 0, unchanged: 0, deleted: 0, failed: 0, postponed: 0 }
+  const total = { added: 0, updated: 0, unchanged: 0, failed: 0, postponed: 0 }
   const ids = feed.items.map((item) => importedEntryId(sourceId, item.guid))
   const renamed = options.isNew ? undefined : findRenamed(data, feed, ids, sourceId)
   const placed = placeUndated(feed)
@@ -106,8 +107,8 @@ export async function storeItems(
     if (news.length > 0) await options.beforeNew?.()
     for (const fate of await data.entries.insertMany(news, { fates: true })) total[outcomeOf(fate)]++
   }
-  total.deleted = await removeDeleted(data, sourceId, feed, now)
-  return total
+  const { removed, unread } = await removeDeleted(data, sourceId, feed, now)
+  return { ...total, deleted: removed, failed: total.failed + unread }
 }
 
 /** Reads the entries of a source, without those on shards that do not answer unless it is new. */
@@ -204,26 +205,6 @@ function findRenamed(
     }
     return { known, unclear }
   }
-}
-
-/** Removes the entries of items that the feed has deleted. Their comments stay. Returns how many there were. */
-async function removeDeleted(
-  data: SiteData,
-  sourceId: string,
-  { deleted, items }: ParsedFeed,
-  now: Date,
-): Promise<number> {
-  const present = new Set(items.map(({ guid }) => guid))
-  let count = 0
-  for (let at = 0; at < deleted.length; at += CHUNK) {
-    const gone = deleted.slice(at, at + CHUNK).filter((guid) => !present.has(guid))
-    const ids = gone.map((guid) => importedEntryId(sourceId, guid))
-    const found = (await data.entries.getMany(ids)).filter((entry) => entry !== undefined)
-    const there = found.filter(({ removed }) => removed === undefined)
-    await Promise.all(there.map(({ id }) => removeContent(data, id, { by: sourceId, at: now })))
-    count += there.length
-  }
-  return count
 }
 
 /** An entry of a source, whose id is derived. */
