@@ -21,7 +21,8 @@ export function stoppable(subject: string): ActPage {
             about,
             question: 'It stops.',
             endLabel: 'Bring it back',
-            async run({ signal, setOutcome }) {
+            async run({ signal, showProgress, setOutcome }) {
+              showProgress('it waits')
               await sleep(60_000, undefined, { signal, ref: false }).catch(() => {})
               setOutcome('Ended.')
             },

@@ -146,9 +146,9 @@ test('the page has buttons that stop a shard and kill a write, which ask first',
   expect((await act({ stop: 'memory 1', sure: 'yes' })).statusCode).toBe(303)
   expect((await act({ kill: 'a write before its commit', sure: 'yes' })).statusCode).toBe(303)
   const page = await served.text('/store/faults')
-  expect(page).toMatch(/Running since [-\d]+ [:\d]+ UTC: stop memory 1, it answers again at/)
+  expect(page).toMatch(/memory 1 is stopped<\/strong> since [-\d]+ [:\d]+ UTC: it answers again at/)
   expect(page).toMatch(
-    /Running since [-\d]+ [:\d]+ UTC: kill a write before its commit, it waits for a write/,
+    /Armed to kill a write before its commit<\/strong> since [-\d]+ [:\d]+ UTC: it waits for a write/,
   )
   await expect(store.put({ n: 1 }, { id: onShard(1) })).rejects.toThrow(/is stopped on purpose/)
   // A running act replaces its button, with a button that ends it.

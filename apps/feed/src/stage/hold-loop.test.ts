@@ -22,7 +22,7 @@ test('a cleaner is held after a question, once at a time, its lag grows, and it 
   expect(cleaner.status().isRunning).toBe(false)
   expect((await hold({ sure: 'yes' })).statusCode).toBe(409)
   const page = (): Promise<string> => served.text('/store/faults')
-  expect(await page()).toMatch(/Running since [-\d]+ [:\d]+ UTC: hold the cleaner, it starts again at/)
+  expect(await page()).toMatch(/Held<\/strong> since [-\d]+ [:\d]+ UTC: it starts again at/)
   await expect
     .poll(async () => (await page()).match(/<dd>[1-9]\d* s, and no cleaner follows it now<\/dd>/g), {
       timeout: 5000,

@@ -30,6 +30,7 @@ test('a page of the application has the frame and the acts of the console, and e
   const stopped = await text('/store/stops')
   expect(stopped).toContain('<strong>It is stopped</strong> since')
   expect(stopped).not.toContain('>Stop it<')
+  expect(stopped.match(/it waits/g)).toHaveLength(1)
   const other = await text('/store/offered')
   expect(other).toContain('<strong>“stop the pump” is running</strong> since')
   expect(other).toContain('name="end" value="the pump">Bring it back</button>')

@@ -3,11 +3,10 @@ import { durationText, milliseconds, timeText } from '../kit/text.ts'
 import { long, moment, table } from '../kit/table.ts'
 import type { Act, RunningAct } from './acts.ts'
 
-/** Renders the running acts, and the acts that have ended, the newest first. */
+/** Renders the running acts, whose progress is beside their buttons, and the acts that have ended, the newest first. */
 export function actsPart(acts: readonly Act[], running: readonly RunningAct[]): Html {
   const lines = running.map(
-    ({ name, about, at, progress }) =>
-      markup`<p>Running since ${timeText(at)}: ${name} ${about}${progress === '' ? '' : `, ${progress}`}.</p>`,
+    ({ name, about, at }) => markup`<p>Running since ${timeText(at)}: ${name} ${about}.</p>`,
   )
   if (acts.length === 0)
     return markup`<h2>Acts</h2>${lines.length > 0 ? lines : markup`<p>There were no acts yet.</p>`}`
