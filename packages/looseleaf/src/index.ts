@@ -44,7 +44,14 @@ export {
   type BodyFormat,
   type EnvelopeCodecOptions,
 } from '@looseleaf/codec'
-export { bucketRouter, deriveId, evenBuckets, moduloRouter, type BucketMap } from '@looseleaf/router'
+export {
+  bucketOfId,
+  bucketRouter,
+  deriveId,
+  evenBuckets,
+  moduloRouter,
+  type BucketMap,
+} from '@looseleaf/router'
 export {
   defineIndex,
   defineKey,

@@ -74,6 +74,19 @@ test('a comment whose form has the id of its entry gets an id of its own', async
   expect(await data.entries.get(entry_id)).toMatchObject({ title: 'Mine', comments: 2 })
 })
 
+test('a comment form that is sent twice comments once, also on an entry whose id does not show its bucket', async () => {
+  const { data, store } = site
+  const entry_id = '01234567-89ab-8cde-8f01-23456789abcd'
+  const person_id = store.newId()
+  const now = new Date()
+  await data.entries.insert(freshEntry({ title: 'Here', published: now, person_id }, now), { id: entry_id })
+  const once = store.newId({ near: entry_id })
+  const ids: unknown[] = []
+  for (let i = 0; i < 2; i++)
+    ids.push(await postComment(data, { entry_id, person_id, text: 'Hello' }, { once }))
+  expect(ids).toEqual([once, once])
+})
+
 test('an edit that overlaps a removal does not bring the content back', async () => {
   const { data, store } = site
   const person_id = store.newId()

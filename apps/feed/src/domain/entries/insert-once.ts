@@ -1,4 +1,12 @@
-import { isId, isLooseleafError, type DataStore, type Entities, type Item } from 'looseleaf'
+import {
+  bucketOfId,
+  isId,
+  isLooseleafError,
+  parseId,
+  type DataStore,
+  type Entities,
+  type Item,
+} from 'looseleaf'
 
 export interface PostOptions {
   /** Id from the form, which makes posting idempotent. */
@@ -9,7 +17,7 @@ export interface PostOptions {
 /**
  * Inserts an entity under the id that its form contains, so that a form sent twice inserts once. Returns the id. If the stored entity
  * is not the same by `isSame`, because the form was sent again with other content, it inserts under a new id. It also uses a new id
- * if the form's id is not one of this site's forms, or not on the shard of `near`. `insert` throws `ALREADY_EXISTS` for a taken id.
+ * if the form's id is not one of this site's forms, or not in the bucket of `near`. `insert` throws `ALREADY_EXISTS` for a taken id.
  */
 export async function insertOnce<In, Out>(
   kind: Entities<In, Out> & { readonly store: DataStore },
@@ -42,7 +50,8 @@ export async function insertOnce<In, Out>(
 /** Forms have ids of version 7. Other versions are derived ids, whose entity may be created later and must not be taken. */
 function isFormId(id: string, near: string | undefined): boolean {
   if (!isId(id) || id.charAt(14) !== '7') return false
-  const [own, other] = [id.toLowerCase(), near?.toLowerCase()]
+  if (near === undefined) return true
+  const [own, other] = [parseId(id), parseId(near)]
   // A batch that writes the entity at `near` refuses a second write of its id.
-  return other === undefined || (own !== other && own.slice(15, 18) === other.slice(15, 18))
+  return bucketOfId(own) === bucketOfId(other) && Buffer.compare(own, other) !== 0
 }
