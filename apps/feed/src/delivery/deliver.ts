@@ -1,5 +1,6 @@
 import { bringItems } from '../domain/home/bring-items.ts'
 import { itemOf } from '../domain/home/commands.ts'
+import { isLookDue, trimInbox } from '../domain/home/trim-inbox.ts'
 import { pagesOf } from '../domain/site/lists.ts'
 import { deliveryId } from '../kinds/delivery.ts'
 import type { Entry } from '../kinds/entry.ts'
@@ -9,7 +10,6 @@ import { requireAll } from '../domain/site/require-all.ts'
 import { isThere } from '../domain/site/unless-there.ts'
 import { followersToPush } from './pulled-channels.ts'
 import type { Strategy } from './strategy.ts'
-import { isLookDue, trimInbox } from './trim-inbox.ts'
 
 /** Services per page, and items per batch of writes. */
 const PAGE = 500

@@ -1,7 +1,7 @@
 import { memoryShards } from 'looseleaf'
 import { beforeAll, expect, test } from 'vitest'
 import { deliver } from '../../delivery/deliver.ts'
-import { INBOX_KEPT } from '../../delivery/trim-inbox.ts'
+import { INBOX_KEPT } from '../../domain/home/trim-inbox.ts'
 import { hybrid } from '../../delivery/strategy.ts'
 import { postEntry } from '../../domain/entries/entries.ts'
 import { likeEntry, postComment } from '../../domain/entries/responses.ts'

@@ -1,4 +1,4 @@
-import { INBOX_KEPT } from '../../delivery/trim-inbox.ts'
+import { INBOX_KEPT } from '../../domain/home/trim-inbox.ts'
 import { createPulledLists } from '../../domain/home/pulled-lists.ts'
 import { readHome } from '../../domain/home/queries.ts'
 import { deliveryId } from '../../kinds/delivery.ts'

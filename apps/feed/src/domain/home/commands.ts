@@ -8,6 +8,7 @@ import { requireAll } from '../site/require-all.ts'
 import { bringItems } from './bring-items.ts'
 import type { HomeOrder, HomeRow } from './home-list.ts'
 import { markIfPulled } from './pulled-follows.ts'
+import { isLookDue, trimInbox } from './trim-inbox.ts'
 
 /** Entries of a channel that a new follower gets at once. */
 const BACKFILL = 20
@@ -35,6 +36,7 @@ export async function backfill(data: SiteData, personId: string, channelId: stri
     ...itemOf(entry, personId, [channelId], entry.arrived),
   }))
   await bringItems(data, items)
+  if (items.some(({ id }) => isLookDue(id))) await trimInbox(data, personId)
 }
 
 /** Returns the item of an entry for the inbox of a person. */

@@ -1,5 +1,5 @@
-import { HOME_LIMIT } from '../kinds/inbox-item.ts'
-import type { SiteData } from '../kinds/site-data.ts'
+import { HOME_LIMIT } from '../../kinds/inbox-item.ts'
+import type { SiteData } from '../../kinds/site-data.ts'
 
 /**
  * Items of an inbox that stay. Items behind the newest `HOME_LIMIT` return to the home page when newer ones are removed, as by the end of a
@@ -8,10 +8,10 @@ import type { SiteData } from '../kinds/site-data.ts'
 export const INBOX_KEPT = 2 * HOME_LIMIT
 /** Largest number of items that one look removes. */
 const STEP = 200
-/** Number of deliveries to a person for each look at the inbox. */
+/** Number of items that are brought to a person for each look at the inbox. */
 const LOOK_EVERY = 32
 
-/** Tells by the id of an item whether its delivery looks at the inbox, which costs a count. A repeated delivery decides in the same way. */
+/** Tells by the id of an item whether bringing it looks at the inbox, which costs a count. A repeated call decides in the same way. */
 export function isLookDue(itemId: string): boolean {
   return Number.parseInt(itemId.slice(-2), 16) % LOOK_EVERY === 0
 }

@@ -1,8 +1,10 @@
 import { memoryShards } from 'looseleaf'
 import { beforeAll, expect, test } from 'vitest'
-import { readHome } from '../domain/home/queries.ts'
-import { openSite, type Site } from '../domain/site/site.ts'
-import { HOME_LIMIT, inboxItemId } from '../kinds/inbox-item.ts'
+import { freshEntry } from '../entries/fresh-entry.ts'
+import { backfill } from './commands.ts'
+import { readHome } from './queries.ts'
+import { openSite, type Site } from '../site/site.ts'
+import { HOME_LIMIT, inboxItemId } from '../../kinds/inbox-item.ts'
 import { INBOX_KEPT, isLookDue, trimInbox } from './trim-inbox.ts'
 
 let site: Site
@@ -46,6 +48,19 @@ test('a long inbox is trimmed in steps, and those behind the newest 400 come bac
   expect(await shown()).toEqual(before)
   await data.inbox.deleteMany(entries.slice(0, HOME_LIMIT).map((entry) => inboxItemId(person, entry)))
   expect(await shown()).toHaveLength(HOME_LIMIT)
+})
+
+test('a follow that brings its newest entries trims a long inbox', async () => {
+  const { data, store } = site
+  const [person, channel] = [store.newId(), store.newId()]
+  await fillInbox(person, INBOX_KEPT + 350)
+  let id = store.newId()
+  while (!isLookDue(inboxItemId(person, id))) id = store.newId()
+  const now = new Date()
+  await data.entries.insert(freshEntry({ title: 'Here', published: now, person_id: channel }, now), { id })
+  await backfill(data, person, channel)
+  expect(await countOf(person)).toBeLessThan(INBOX_KEPT + 200)
+  expect((await readHome(site, person)).rows[0]?.entry_id).toBe(id)
 })
 
 test('a delivery in about 32 looks at the inbox', () => {
