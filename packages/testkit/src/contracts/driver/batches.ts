@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { BatchRow, EntityReplace, EntityTable, IndexTableSpec } from '@looseleaf/core/internal'
+import type { BatchRow, EntityReplace, EntityTable } from '@looseleaf/core/internal'
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
 import {
   codeOf,
   freshTable,
@@ -9,23 +8,18 @@ import {
   hexed,
   newEntity,
   newId,
-  newName,
   rowsOf,
   testTogether,
   withBench,
-  type DriverContractOptions,
-  type MakeDriverHarness,
+  type ContractParts,
 } from './harness.ts'
+import { uniqueSpec } from './claims-harness.ts'
 
 const epoch = 1
 
-export function batchContract(
-  runner: TestFunctions,
-  make: MakeDriverHarness,
-  options: DriverContractOptions,
-): void {
-  const { test } = runner
-  const bench = withBench(runner, make)
+export function batchContract(parts: ContractParts): void {
+  const { test } = parts.runner
+  const bench = withBench(parts)
 
   const insertion = (version = 5): EntityReplace => ({ ...newEntity(version), base: 0 })
   const versions = (rows: readonly BatchRow[]): Promise<readonly (number | undefined)[]> =>
@@ -147,22 +141,18 @@ export function batchContract(
   })
 
   test('a batch hands claims over between its entities, and never lowers a stamp', async () => {
-    const spec: IndexTableSpec = {
-      table: newName('cl'),
-      columns: [{ name: 'c0', type: 'integer' }],
-      unique: true,
-    }
+    const spec = uniqueSpec('integer')
     const table = await freshTable(bench.shard, spec)
     const [a, b] = (await replacements(2, 20)) as [EntityReplace, EntityReplace]
     await bench.shard.claims(spec).take([
       { key: [1n], entityId: a.id, version: 1 },
       { key: [2n], entityId: b.id, version: 30 },
     ])
-    const handed = (key: bigint, from: EntityReplace, to: EntityReplace) => ({
+    const handed = (key: bigint, from: EntityReplace, { id: entityId, version }: EntityReplace) => ({
       spec,
       key: [key],
       from: from.id,
-      to: { entityId: to.id, version: to.version },
+      to: { entityId, version },
     })
     const claims = [handed(1n, a, b), handed(2n, b, a)]
     // The second claim is not with this entity, so the first is not handed over either.
@@ -177,7 +167,7 @@ export function batchContract(
     ])
   })
 
-  testTogether(runner, options, 'batches that overlap in any order take place as a whole', async () => {
+  testTogether(parts, 'batches that overlap in any order take place as a whole', async () => {
     const stored = await replacements(6)
     const ids = stored.map(({ id }) => id)
     let version = 10
@@ -203,7 +193,7 @@ export function batchContract(
     expect(won).toBeGreaterThan(0)
   })
 
-  testTogether(runner, options, 'one of several concurrent batches inserts an id', async () => {
+  testTogether(parts, 'one of several concurrent batches inserts an id', async () => {
     const shared = newId()
     const batches = [0, 1, 2, 3].map((number) => [
       insertion(10 + number),

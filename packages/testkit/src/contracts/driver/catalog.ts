@@ -1,20 +1,9 @@
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
-import {
-  catalogOf,
-  testTogether,
-  withBench,
-  type DriverContractOptions,
-  type MakeDriverHarness,
-} from './harness.ts'
+import { catalogOf, testTogether, withBench, type ContractParts } from './harness.ts'
 
-export function catalogContract(
-  runner: TestFunctions,
-  make: MakeDriverHarness,
-  options: DriverContractOptions,
-): void {
-  const { test } = runner
-  const bench = withBench(runner, make)
+export function catalogContract(parts: ContractParts): void {
+  const { test } = parts.runner
+  const bench = withBench(parts)
 
   test('the catalog comes back as it was written', async () => {
     expect(await bench.shard.catalog.load()).toEqual(catalogOf(1))
@@ -55,7 +44,7 @@ export function catalogContract(
     expect(await bench.shard.catalog.load()).toEqual(large)
   })
 
-  testTogether(runner, options, 'another process sees a change of the catalog at once', async () => {
+  testTogether(parts, 'another process sees a change of the catalog at once', async () => {
     const { epoch } = (await bench.shard.catalog.load()) as { epoch: number }
     await bench.shard.catalog.change(catalogOf(epoch + 1), epoch)
     expect(await bench.other.catalog.load()).toEqual(catalogOf(epoch + 1))

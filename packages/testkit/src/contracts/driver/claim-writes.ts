@@ -45,22 +45,17 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
     const { claims, all } = await fresh('integer')
     const [own, other] = [newId(), newId()]
     await claims.take([row([2n], own, 5), row([3n], own, 5), row([4n], other, 5), row([5n], own, 5)])
-    const answer = await claims.take([
-      row([4n], own, 9),
-      row([2n], own, 9),
-      row([1n], own, 9),
-      row([3n], own, 1),
-      row([0n], other, 2),
-      row([5n], own, 5),
-    ])
-    const after = [
-      row([4n], other, 5),
-      row([2n], own, 9),
-      row([1n], own, 9),
-      row([3n], own, 5),
-      row([0n], other, 2),
-      row([5n], own, 5),
-    ]
+    // The row that is taken, and the claim afterwards.
+    const pairs = [
+      [row([4n], own, 9), row([4n], other, 5)],
+      [row([2n], own, 9), row([2n], own, 9)],
+      [row([1n], own, 9), row([1n], own, 9)],
+      [row([3n], own, 1), row([3n], own, 5)],
+      [row([0n], other, 2), row([0n], other, 2)],
+      [row([5n], own, 5), row([5n], own, 5)],
+    ] as const
+    const after = pairs.map(([, claim]) => claim)
+    const answer = await claims.take(pairs.map(([taken]) => taken))
     expect(answer.map(plainClaim)).toEqual(after.map(plainClaim))
     expect(await all()).toEqual(after.toSorted((a, b) => Number(a.key[0]) - Number(b.key[0])).map(plainClaim))
   })

@@ -3,8 +3,9 @@ import * as vitest from 'vitest'
 import { claimContract } from './claims.ts'
 
 vitest.describe('claims of the reference driver', () =>
-  claimContract(vitest, async () => ({
-    driver: createReferenceDriver({ shards: 1 }),
-    cleanUp: async () => {},
-  })),
+  claimContract({
+    runner: vitest,
+    make: async () => ({ driver: createReferenceDriver({ shards: 1 }), cleanUp: async () => {} }),
+    options: {},
+  }),
 )

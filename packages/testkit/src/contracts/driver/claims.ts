@@ -1,19 +1,18 @@
 import type { IndexRow } from '@looseleaf/core/internal'
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
 import { claimKeyContract } from './claim-keys.ts'
 import { swapContract, takeContract } from './claim-writes.ts'
 import { freshClaims, row, plainClaim, uniqueSpec, type Fresh } from './claims-harness.ts'
-import { codeOf, newId, newName, withBench, type MakeDriverHarness } from './harness.ts'
+import { codeOf, newId, newName, withBench, type ContractParts } from './harness.ts'
 
-export function claimContract(runner: TestFunctions, make: MakeDriverHarness): void {
-  const { describe, test } = runner
-  const bench = withBench(runner, make)
+export function claimContract(parts: ContractParts): void {
+  const { describe, test } = parts.runner
+  const bench = withBench(parts)
   const fresh: Fresh = (...types) => freshClaims(bench.shard, bench.other, ...types)
 
-  describe('a take', () => takeContract(runner, fresh))
-  describe('a swap', () => swapContract(runner, fresh))
-  describe('keys', () => claimKeyContract(runner, fresh))
+  describe('a take', () => takeContract(parts.runner, fresh))
+  describe('a swap', () => swapContract(parts.runner, fresh))
+  describe('keys', () => claimKeyContract(parts.runner, fresh))
 
   test('a table of claims is the same object for the same name', () => {
     const spec = uniqueSpec('integer')

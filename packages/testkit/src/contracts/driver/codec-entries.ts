@@ -1,10 +1,9 @@
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
-import { hex, withBench, type MakeDriverHarness } from './harness.ts'
+import { hex, withBench, type ContractParts } from './harness.ts'
 
-export function codecEntryContract(runner: TestFunctions, make: MakeDriverHarness): void {
-  const { test } = runner
-  const bench = withBench(runner, make)
+export function codecEntryContract(parts: ContractParts): void {
+  const { test } = parts.runner
+  const bench = withBench(parts)
   const shape = { id: '00ff00ff00ff', kind: 'shape', bytes: Uint8Array.of(0, 1, 255) }
   const long = { id: '0123456789ab', kind: 'dictionary', bytes: new Uint8Array(70_000).fill(7) }
 

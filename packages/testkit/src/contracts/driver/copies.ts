@@ -1,20 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { CopiedRow, EntityChecksum, EntityPageRow, UpdatedPlace } from '@looseleaf/core/internal'
+import type { CopiedRow, EntityChecksum, EntityPageRow } from '@looseleaf/core/internal'
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
-import { codeOf, hex, hexed, newEntity, newId, withBench, type MakeDriverHarness } from './harness.ts'
+import { codeOf, FIRST, hex, hexed, newEntity, newId, withBench, type ContractParts } from './harness.ts'
 
 const epoch = 1
 
-/** The place before every row. */
-const FIRST: UpdatedPlace = { updated: 0, addedId: 0 }
-
 /** Defines the tests of rows that are copied from another shard, and of their comparison. */
-export function copiesContract(runner: TestFunctions, make: MakeDriverHarness): void {
-  const { describe, test } = runner
+export function copiesContract(parts: ContractParts): void {
+  const { describe, test } = parts.runner
   describe('copies', () => {
-    const bench = withBench(runner, make)
+    const bench = withBench(parts)
 
     /** Raises the floor, writes copies with it as their time, and returns it. */
     async function receive(rows: readonly CopiedRow[]): Promise<number> {
@@ -212,7 +208,7 @@ export function copiesContract(runner: TestFunctions, make: MakeDriverHarness): 
   })
 
   describe('checksums', () => {
-    const bench = withBench(runner, make)
+    const bench = withBench(parts)
 
     test('pages of checksums have the rows of pages of changes, with the CRC-32 of each body', async () => {
       const { entities } = bench.shard

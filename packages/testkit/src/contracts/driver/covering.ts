@@ -1,12 +1,11 @@
 import type { IndexTable, IndexTableSpec } from '@looseleaf/core/internal'
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
-import { codeOf, freshTable, newId, newName, rowsOf, withBench, type MakeDriverHarness } from './harness.ts'
+import { codeOf, freshTable, newId, newName, rowsOf, withBench, type ContractParts } from './harness.ts'
 
 /** Defines the tests of covering indexes, whose rows have included bytes. */
-export function coveringContract(runner: TestFunctions, make: MakeDriverHarness): void {
-  const { test } = runner
-  const bench = withBench(runner, make)
+export function coveringContract(parts: ContractParts): void {
+  const { test } = parts.runner
+  const bench = withBench(parts)
 
   const fresh = (): Promise<IndexTable> => freshTable(bench.shard, specOf(newName('index')))
 

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { EntityReplace, EntitySwap } from '@looseleaf/core/internal'
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
 import {
   codeOf,
   hex,
@@ -10,20 +9,15 @@ import {
   newId,
   testTogether,
   withBench,
-  type DriverContractOptions,
-  type MakeDriverHarness,
+  type ContractParts,
 } from './harness.ts'
 
 const epoch = 1
 
-export function entityContract(
-  runner: TestFunctions,
-  make: MakeDriverHarness,
-  options: DriverContractOptions,
-): void {
-  const { describe, test } = runner
+export function entityContract(parts: ContractParts): void {
+  const { describe, test } = parts.runner
   describe('reading', () => {
-    const bench = withBench(runner, make)
+    const bench = withBench(parts)
 
     test('rows come in the order of the ids, undefined for a missing one, and ids may repeat', async () => {
       const [a, b] = [newEntity(5), newEntity(6)]
@@ -89,17 +83,14 @@ export function entityContract(
 
     test('a body of 9 MiB is inserted, replaced and read', async () => {
       const [first, second] = [randomBytes(9 * 2 ** 20), randomBytes(9 * 2 ** 20)]
-      const entity = newEntity(1, first)
-      await bench.shard.entities.insert([entity], { epoch })
-      expect(
-        Buffer.compare((await bench.shard.entities.read([entity.id]))[0]?.body as Uint8Array, first),
-      ).toBe(0)
-      expect(
-        await bench.shard.entities.replace([{ id: entity.id, base: 1, version: 2, body: second }], { epoch }),
-      ).toEqual([true])
-      expect(
-        Buffer.compare((await bench.shard.entities.read([entity.id]))[0]?.body as Uint8Array, second),
-      ).toBe(0)
+      const { entities } = bench.shard
+      const { id } = newEntity()
+      const expectStored = async (body: Buffer): Promise<void> =>
+        expect(Buffer.compare((await entities.read([id]))[0]!.body!, body)).toBe(0)
+      await entities.insert([{ id, version: 1, body: first }], { epoch })
+      await expectStored(first)
+      expect(await entities.replace([{ id, base: 1, version: 2, body: second }], { epoch })).toEqual([true])
+      await expectStored(second)
     })
 
     test('a bounded read omits longer bodies, returns their length, and returns all others', async () => {
@@ -132,15 +123,9 @@ export function entityContract(
       const rows = await bench.shard.entities.readBounded(ids, 4)
       for (const [i, row] of rows.entries()) {
         const entity = entities[(i * 7) % 301]
-        expect([row?.version, row?.bodyBytes, hex(row?.body)]).toEqual(
-          entity === undefined
-            ? [undefined, undefined, hex(undefined)]
-            : [
-                entity.version,
-                entity.body?.length,
-                hex((entity.body?.length ?? 0) > 4 ? undefined : entity.body),
-              ],
-        )
+        const length = entity?.body?.length
+        const body = (length ?? 0) > 4 ? undefined : entity?.body
+        expect([row?.version, row?.bodyBytes, hex(row?.body)]).toEqual([entity?.version, length, hex(body)])
       }
     })
 
@@ -206,7 +191,7 @@ export function entityContract(
   })
 
   describe('writing', () => {
-    const bench = withBench(runner, make)
+    const bench = withBench(parts)
 
     test('writes of no rows do nothing', async () => {
       await bench.shard.entities.insert([], { epoch: 99 })
@@ -242,12 +227,8 @@ export function entityContract(
       const entities = Array.from({ length: 5 }, () => newEntity(10))
       await bench.shard.entities.insert(entities, { epoch })
       const [a, b, c, d, e] = entities.map(({ id }) => id) as [Buffer, Buffer, Buffer, Buffer, Buffer]
-      const swap = (id: Buffer, base: number, version: number): EntityReplace => ({
-        id,
-        base,
-        version,
-        body: Buffer.from('n'),
-      })
+      const body = Buffer.from('n')
+      const swap = (id: Buffer, base: number, version: number): EntityReplace => ({ id, base, version, body })
       // Twice, since a driver may take another path after a row that lost.
       for (const base of [10, 20]) {
         const rows = [
@@ -266,7 +247,7 @@ export function entityContract(
           base + 10,
         ])
         const [lost, won] = await bench.shard.entities.read([a, c])
-        expect(hex(won?.body)).toBe(hex(Buffer.from('n')))
+        expect(hex(won?.body)).toBe(hex(body))
         expect(hex(lost?.body)).toBe(hex(entities[0]?.body))
       }
       expect(await bench.shard.entities.replace([swap(a, 1, 2)], { epoch })).toEqual([false])
@@ -311,13 +292,10 @@ export function entityContract(
     test('one of several concurrent inserts of one id succeeds', async () => {
       const id = newId()
       const codes = await Promise.all(
-        Array.from({ length: 8 }, (_, i) =>
-          codeOf(
-            (i % 2 === 0 ? bench.shard : bench.other).entities.insert([{ id, version: i + 1, body: null }], {
-              epoch,
-            }),
-          ),
-        ),
+        Array.from({ length: 8 }, (_, i) => {
+          const { entities } = i % 2 === 0 ? bench.shard : bench.other
+          return codeOf(entities.insert([{ id, version: i + 1, body: null }], { epoch }))
+        }),
       )
       expect(codes.toSorted()).toEqual([...Array<string>(7).fill('ALREADY_EXISTS'), 'no error'])
       expect(await bench.shard.entities.readVersions([id])).toEqual([codes.indexOf('no error') + 1])
@@ -330,40 +308,26 @@ export function entityContract(
         const attempts = await Promise.all(
           Array.from({ length: 6 }, async (_, writer) => {
             const version = 10 * base + writer
-            const won = await (writer % 2 === 0 ? bench.shard : bench.other).entities.replace(
-              // Each writer has another order, which must not cause deadlocks.
-              entities.map((_, i) => ({
-                ...(entities[(i * 3 + writer) % 10] as (typeof entities)[number]),
-                base: base === 1 ? 1 : base,
-                version,
-              })),
-              { epoch },
-            )
-            return {
-              writer,
-              version,
-              won: entities.map(
-                (_, i) => won[[...entities.keys()].findIndex((k) => (k * 3 + writer) % 10 === i)],
-              ),
-            }
+            // Each writer has another order, which must not cause deadlocks.
+            const rows = entities.map((_, i) => ({ ...entities[(i * 3 + writer) % 10]!, base, version }))
+            const outcomes = await (writer % 2 === 0 ? bench.shard : bench.other).entities.replace(rows, {
+              epoch,
+            })
+            return { version, won: new Set(rows.filter((_, i) => outcomes[i]).map(({ id }) => hex(id))) }
           }),
         )
         const versions = await bench.shard.entities.readVersions(entities.map(({ id }) => id))
-        entities.forEach((_, i) => {
-          const winners = attempts.filter(({ won }) => won[i])
+        for (const [i, { id }] of entities.entries()) {
+          const winners = attempts.filter(({ won }) => won.has(hex(id)))
           expect(winners.map(({ version }) => version)).toEqual([versions[i]])
-        })
+        }
         // All entities get the same base again.
-        const next = entities.map((entity, i) => ({
-          ...entity,
-          base: versions[i] as number,
-          version: base + 1,
-        }))
+        const next = entities.map((entity, i) => ({ ...entity, base: versions[i]!, version: base + 1 }))
         expect((await bench.shard.entities.replace(next, { epoch })).every(Boolean)).toBe(true)
       }
     })
 
-    testTogether(runner, options, 'another process sees an acknowledged write', async () => {
+    testTogether(parts, 'another process sees an acknowledged write', async () => {
       const entity = newEntity(3)
       await bench.shard.entities.insert([entity], { epoch })
       expect(await bench.other.entities.readVersions([entity.id])).toEqual([3])

@@ -1,23 +1,10 @@
 import type { EntityInsert, PendingRow } from '@looseleaf/core/internal'
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
-import {
-  catalogOf,
-  codeOf,
-  newEntity,
-  testTogether,
-  withBench,
-  type DriverContractOptions,
-  type MakeDriverHarness,
-} from './harness.ts'
+import { catalogOf, codeOf, newEntity, testTogether, withBench, type ContractParts } from './harness.ts'
 
-export function fenceContract(
-  runner: TestFunctions,
-  make: MakeDriverHarness,
-  options: DriverContractOptions,
-): void {
-  const { test } = runner
-  const bench = withBench(runner, make)
+export function fenceContract(parts: ContractParts): void {
+  const { test } = parts.runner
+  const bench = withBench(parts)
   const countPending = async (): Promise<number> =>
     (await bench.shard.pending.page({ limit: 100_000 })).length
   const raise = async (): Promise<number> => {
@@ -55,29 +42,30 @@ export function fenceContract(
       await shard.entities.insert([entity], { epoch })
       let writing = true
       const outcomes: string[] = []
-      const writers = Array.from({ length: 7 }, async (_, writer) => {
-        const rows = [newEntity(1), newEntity(1)]
-        while (writing) {
-          if (writer < 2)
-            outcomes.push(await codeOf(shard.entities.insert([newEntity(1), newEntity(1)], { epoch })))
-          else if (writer === 2)
-            outcomes.push(
-              await codeOf(shard.entities.receive([newEntity(1), newEntity(1)], { epoch, updated: 0 })),
-            )
-          else if (writer === 3) {
-            outcomes.push(await codeOf(shard.entities.receive(rows, { epoch, updated: 0 })))
-            const ids = rows.map(({ id }) => id)
-            outcomes.push(await codeOf(shard.entities.discard(ids, { epoch })))
-          } else if (writer === 4)
-            outcomes.push(await codeOf(shard.pending.add([pendingOf(newEntity(1))], { epoch })))
-          else {
-            const [version] = await shard.entities.readVersions([entity.id])
-            const base = version as number
-            outcomes.push(
-              await codeOf(shard.entities.replace([{ ...entity, base, version: base + writer }], { epoch })),
-            )
-          }
-        }
+      const { entities } = shard
+      const rows = [newEntity(1), newEntity(1)]
+      const insert = () => entities.insert([newEntity(1), newEntity(1)], { epoch })
+      const replace = async (by: number): Promise<unknown> => {
+        const [base] = (await entities.readVersions([entity.id])) as [number]
+        return entities.replace([{ ...entity, base, version: base + by }], { epoch })
+      }
+      const writes: readonly (() => Promise<unknown>)[] = [
+        insert,
+        insert,
+        () => entities.receive([newEntity(1), newEntity(1)], { epoch, updated: 0 }),
+        async () => {
+          outcomes.push(await codeOf(entities.receive(rows, { epoch, updated: 0 })))
+          await entities.discard(
+            rows.map(({ id }) => id),
+            { epoch },
+          )
+        },
+        () => shard.pending.add([pendingOf(newEntity(1))], { epoch }),
+        () => replace(5),
+        () => replace(6),
+      ]
+      const writers = writes.map(async (write) => {
+        while (writing) outcomes.push(await codeOf(write()))
       })
       await until(() => outcomes.length > 20)
       await raise()
@@ -90,7 +78,7 @@ export function fenceContract(
       expect(await bench.shard.entities.readVersions([entity.id])).toEqual(versions)
       expect(new Set(outcomes)).toEqual(new Set(['no error', 'STALE_EPOCH']))
     }
-    if (together) testTogether(runner, options, name, run)
+    if (together) testTogether(parts, name, run)
     else test(name, run)
   }
 }

@@ -1,19 +1,13 @@
 import type { EntityPageRow, EntityTable, UpdatedPlace } from '@looseleaf/core/internal'
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
-import { newEntity, withBench, type MakeDriverHarness } from './harness.ts'
+import { FIRST, hex, newEntity, withBench, type ContractParts } from './harness.ts'
 
 const WRITERS = 6
 const WRITES = 40
 
-/** The place before every row. */
-const FIRST: UpdatedPlace = { updated: 0, addedId: 0 }
-
-const hex = (id: Uint8Array): string => Buffer.from(id).toString('hex')
-
-export function floorContract(runner: TestFunctions, make: MakeDriverHarness): void {
-  const { test } = runner
-  const bench = withBench(runner, make)
+export function floorContract(parts: ContractParts): void {
+  const { test } = parts.runner
+  const bench = withBench(parts)
   const epoch = 1
 
   test('each raise increases the floor to the current time', async () => {
@@ -74,7 +68,7 @@ export function floorContract(runner: TestFunctions, make: MakeDriverHarness): v
   test('a reader of changes up to each floor misses no write of any process', async () => {
     const { entities } = bench.shard
     let writing = true
-    const seen = new Map<string, number>()
+    const seen = new Map<string | undefined, number>()
     const follow = async (): Promise<void> => {
       for (let after = FIRST, isLast = false; !isLast;) {
         isLast = !writing

@@ -7,6 +7,7 @@ import type {
   IndexTable,
   IndexTableSpec,
   ShardCatalog,
+  UpdatedPlace,
 } from '@looseleaf/core/internal'
 import type { TestFunctions } from '../test-functions.ts'
 
@@ -26,6 +27,13 @@ export interface DriverContractOptions {
   readonly singleConnectionReason?: string | undefined
 }
 
+/** Arguments of the contract, for each of its parts. */
+export interface ContractParts {
+  readonly runner: TestFunctions
+  readonly make: MakeDriverHarness
+  readonly options: DriverContractOptions
+}
+
 /** The fixture of one part: a shard with tables and a catalog of epoch 1. */
 export interface Bench {
   readonly shard: Shard
@@ -35,7 +43,7 @@ export interface Bench {
 }
 
 /** Creates a bench before the tests of a part, and removes it after them. */
-export function withBench(runner: TestFunctions, make: MakeDriverHarness): Bench {
+export function withBench({ runner, make }: ContractParts): Bench {
   const { beforeAll, afterAll } = runner
   let harness: DriverHarness
   let again: Driver | undefined
@@ -71,13 +79,13 @@ export function withBench(runner: TestFunctions, make: MakeDriverHarness): Bench
 
 /** Defines a test that needs a second connection. */
 export function testTogether(
-  { test }: TestFunctions,
-  options: DriverContractOptions,
+  { runner, options }: ContractParts,
   name: string,
   run: () => Promise<void>,
 ): void {
-  if (options.singleConnectionReason === undefined) test(name, run)
-  else test.skip(`${name} (left out: ${options.singleConnectionReason})`, run)
+  const { singleConnectionReason } = options
+  if (singleConnectionReason === undefined) runner.test(name, run)
+  else runner.test.skip(`${name} (left out: ${singleConnectionReason})`, run)
 }
 
 export function firstShard(driver: Driver): Shard {
@@ -140,6 +148,9 @@ export async function freshTable(shard: Shard, spec: IndexTableSpec): Promise<In
 
 const specOf = new WeakMap<IndexTable, IndexTableSpec>()
 
+/** The place before every row. */
+export const FIRST: UpdatedPlace = { updated: 0, addedId: 0 }
+
 /** Reads every row of these entities in a table of `freshTable`. */
 export async function rowsOf(
   shard: Shard,
@@ -165,17 +176,6 @@ export async function codeOf(promise: Promise<unknown>): Promise<string> {
       : `not a LooseleafError: ${String(error)}`
   }
   return 'no error'
-}
-
-/** Returns a generator of numbers from 0 to 1, the same in every run. */
-export function pseudoRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }
 
 /** Converts the bytes of a row to text, so that rows with Buffers and Uint8Arrays compare as equal. */

@@ -1,18 +1,7 @@
 import type { ColumnType, IndexRow, IndexTableSpec, KeyValue } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import { seededRandom } from '../seeded-random.ts'
-import type { TestFunctions } from '../test-functions.ts'
-import {
-  codeOf,
-  freshIndex,
-  hex,
-  newId,
-  newName,
-  pseudoRandom,
-  rowsOf,
-  withBench,
-  type MakeDriverHarness,
-} from './harness.ts'
+import { codeOf, freshIndex, hex, newId, newName, rowsOf, withBench, type ContractParts } from './harness.ts'
 
 const INT64_MIN = -(2n ** 63n)
 const INT64_MAX = 2n ** 63n - 1n
@@ -99,9 +88,9 @@ export const orderedValues: Readonly<Record<ColumnType, readonly KeyValue[]>> = 
   time: [INT64_MIN, -1n, 0n, 1_700_000_000_123_456n, INT64_MAX],
 }
 
-export function indexContract(runner: TestFunctions, make: MakeDriverHarness): void {
-  const { test } = runner
-  const bench = withBench(runner, make)
+export function indexContract(parts: ContractParts): void {
+  const { test } = parts.runner
+  const bench = withBench(parts)
 
   for (const [type, values] of Object.entries(orderedValues) as [ColumnType, KeyValue[]][]) {
     test(`values of type ${type} come back unchanged, in their order, and are distinct`, async () => {
@@ -263,14 +252,9 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
     ]
     const specs = Array.from({ length: 70 }, (_, i) => ({
       table: newName('ix'),
-      columns: (kinds[i % kinds.length] as ColumnType[]).map((type, column) => ({
-        name: `p${column}`,
-        type,
-      })),
+      columns: kinds[i % kinds.length]!.map((type, column) => ({ name: `p${column}`, type })),
     }))
-    const random = pseudoRandom(3)
-    const pick = (values: readonly KeyValue[]): KeyValue =>
-      values[Math.floor(random() * values.length)] as KeyValue
+    const { pick } = seededRandom(3)
     const ids = Array.from({ length: 60 }, newId)
     const requested = [...ids.slice(0, 40), ids[0] as Buffer, newId()]
     const expected: string[][] = []

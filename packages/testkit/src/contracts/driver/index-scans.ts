@@ -1,16 +1,9 @@
 import type { IndexRow, IndexScan, IndexTable, KeyRange, KeyValue } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
+import { seededRandom } from '../seeded-random.ts'
 import { comparable } from './index-rows.ts'
-import {
-  freshIndex,
-  hex,
-  newId,
-  pseudoRandom,
-  withBench,
-  type Bench,
-  type MakeDriverHarness,
-} from './harness.ts'
+import { freshIndex, hex, newId, withBench, type Bench, type ContractParts } from './harness.ts'
 
 /** Columns of the tables, in one direction and in several. A column with a minus is descending. */
 const tables = [
@@ -34,11 +27,11 @@ const domain: readonly (readonly KeyValue[])[] = [
   [-0.5, 0, 0.1, 1e300],
 ]
 
-export function indexScanContract(runner: TestFunctions, make: MakeDriverHarness): void {
-  const { describe, test } = runner
-  const bench = withBench(runner, make)
+export function indexScanContract(parts: ContractParts): void {
+  const { describe, test } = parts.runner
+  const bench = withBench(parts)
   for (const columns of tables) {
-    describe(`by ${columns.join(', ')}`, () => scansOf(runner, bench, columns))
+    describe(`by ${columns.join(', ')}`, () => scansOf(parts.runner, bench, columns))
   }
 
   describe('by hand', () => {
@@ -88,8 +81,8 @@ export function indexScanContract(runner: TestFunctions, make: MakeDriverHarness
 }
 
 function scansOf({ beforeAll, test }: TestFunctions, bench: Bench, columns: (typeof tables)[number]): void {
-  const random = pseudoRandom(20090227)
-  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
+  const { integer, pick } = seededRandom(20090227)
+  const isOften = (): boolean => integer(5) < 2
   let index: IndexTable
   const rows: IndexRow[] = []
 
@@ -110,32 +103,23 @@ function scansOf({ beforeAll, test }: TestFunctions, bench: Bench, columns: (typ
 
   /** Returns a range with bounds at stored values and at others. */
   function randomRange(): KeyRange {
-    const depth = Math.floor(random() * (columns.length + 1))
+    const depth = integer(columns.length + 1)
     const prefix = domain.slice(0, depth).map(pick)
     const column = domain[depth]
     if (column === undefined) return { prefix }
-    const bound = (): { value: KeyValue; inclusive: boolean } => ({
-      value: pick(column),
-      inclusive: random() < 0.5,
-    })
-    return {
-      prefix,
-      ...(random() < 0.4 ? { lower: bound() } : {}),
-      ...(random() < 0.4 ? { upper: bound() } : {}),
-    }
+    const bound = () => ({ value: pick(column), inclusive: pick([true, false]) })
+    return { prefix, ...(isOften() && { lower: bound() }), ...(isOften() && { upper: bound() }) }
   }
 
   function randomScan(): IndexScan {
     const range = randomRange()
-    const after = random() < 0.5 ? pick(matching(rows, range).concat(pick(rows))) : undefined
+    const after = isOften() ? pick(matching(rows, range).concat(pick(rows))) : undefined
     return {
       ...range,
       order: pick(['asc', 'desc']),
       limit: pick([1, 3, 20, 1_000]),
       // A cursor is a place within the range.
-      ...(after === undefined || !within(after, range)
-        ? {}
-        : { after: { ...after, inclusive: random() < 0.4 } }),
+      ...(after && within(after, range) && { after: { ...after, inclusive: isOften() } }),
     }
   }
 

@@ -7,18 +7,18 @@ import type {
   Key,
 } from '@looseleaf/core/internal'
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
+import { seededRandom } from '../seeded-random.ts'
+import { comparable } from './index-rows.ts'
 import {
   codeOf,
   freshTable,
   hex,
+  hexed,
   newId,
   newName,
-  pseudoRandom,
   testTogether,
   withBench,
-  type DriverContractOptions,
-  type MakeDriverHarness,
+  type ContractParts,
 } from './harness.ts'
 
 const epoch = 1
@@ -26,13 +26,9 @@ const MAX_BODY = 100
 const all = { prefix: [], order: 'asc', limit: 1_000 } as const
 
 /** Defines the tests of scans whose rows come with their entities, or with the versions of these. */
-export function joinedScanContract(
-  runner: TestFunctions,
-  make: MakeDriverHarness,
-  options: DriverContractOptions,
-): void {
-  const { beforeAll, describe, test } = runner
-  const bench = withBench(runner, make)
+export function joinedScanContract(parts: ContractParts): void {
+  const { beforeAll, describe, test } = parts.runner
+  const bench = withBench(parts)
 
   // Columns of both tables have the same names where a table allows that.
   const specs: Readonly<Record<string, IndexTableSpec>> = {
@@ -56,8 +52,7 @@ export function joinedScanContract(
 
   for (const [name, spec] of Object.entries(specs)) {
     describe(name, () => {
-      const random = pseudoRandom(20261126)
-      const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
+      const { integer, pick } = seededRandom(20261126)
       const values: Readonly<Record<string, Key>> = {
         string: ['a', 'b'].map((text) => Buffer.from(text)),
         integer: [1n, 2n],
@@ -83,13 +78,13 @@ export function joinedScanContract(
       })
 
       function randomScan(): EntityScan {
-        const depth = Math.floor(random() * spec.columns.length)
+        const depth = integer(spec.columns.length)
         const start = pick(rows)
         const prefix = start.key.slice(0, depth)
         return {
           prefix,
-          ...(random() < 0.3 && { lower: { value: start.key[depth]!, inclusive: true } }),
-          ...(random() < 0.5 && { after: { ...start, inclusive: random() < 0.5 } }),
+          ...(integer(3) === 0 && { lower: { value: start.key[depth]!, inclusive: true } }),
+          ...(pick([true, false]) && { after: { ...start, inclusive: pick([true, false]) } }),
           order: pick(['asc', 'desc'] as const),
           limit: pick([1, 4, 30]),
           maxBody: pick([MAX_BODY, 0, 1_000]),
@@ -118,9 +113,7 @@ export function joinedScanContract(
             for (const [i, { maxBody }] of scans.entries()) {
               const ids = plain[i]!.map(({ entityId }) => entityId)
               const read = await bench.shard.entities.readBounded(ids, maxBody)
-              expect(joined[i]!.map(({ entity }) => entity && hexBody(entity))).toEqual(
-                read.map((entity) => entity && hexBody(entity)),
-              )
+              expect(joined[i]!.map(({ entity }) => hexed(entity))).toEqual(read.map(hexed))
               expect(
                 versioned[i]!.map(({ entityVersion, ...row }) => [plainRow(row), entityVersion]),
               ).toEqual(plain[i]!.map((row, n) => [plainRow(row), read[n]?.version]))
@@ -139,7 +132,7 @@ export function joinedScanContract(
     expect(await codeOf(table.scanVersions([all]))).toBe('INDEX_NOT_FOUND')
   })
 
-  testTogether(runner, options, 'a row and its entity are of the same moment', async () => {
+  testTogether(parts, 'a row and its entity are of the same moment', async () => {
     const spec = { table: newName('ix'), columns: [{ name: 'a', type: 'integer' }] } as const
     const table = await freshTable(bench.shard, spec)
     const id = newId()
@@ -173,12 +166,5 @@ export function joinedScanContract(
 }
 
 function plainRow({ key, entityId, included, ...row }: IndexRow): object {
-  const values = key.map((value) => (value instanceof Uint8Array ? hex(value) : value))
-  return { ...row, key: values, entityId: hex(entityId), included: hex(included) }
-}
-
-function hexBody<Row extends { readonly id: Uint8Array; readonly body: Uint8Array | null | undefined }>(
-  row: Row,
-): object {
-  return { ...row, id: hex(row.id), body: row.body === undefined ? 'left out' : hex(row.body) }
+  return { ...row, key: key.map(comparable), entityId: hex(entityId), included: hex(included) }
 }

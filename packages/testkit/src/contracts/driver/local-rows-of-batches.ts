@@ -1,28 +1,14 @@
 import type { BatchRow, EntityReplace } from '@looseleaf/core/internal'
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
-import {
-  codeOf,
-  newEntity,
-  newId,
-  newName,
-  testTogether,
-  withBench,
-  type DriverContractOptions,
-  type MakeDriverHarness,
-} from './harness.ts'
+import { codeOf, newEntity, newId, newName, testTogether, withBench, type ContractParts } from './harness.ts'
 import { freshSpec, rowOf, rowsIn, rowsOn, stampsOf, withClaims, withRows } from './local-rows.ts'
 
 const epoch = 1
 
 /** Local rows of `writeAll`. */
-export function batchedLocalRowContract(
-  runner: TestFunctions,
-  make: MakeDriverHarness,
-  options: DriverContractOptions,
-): void {
-  const { test } = runner
-  const bench = withBench(runner, make)
+export function batchedLocalRowContract(parts: ContractParts): void {
+  const { test } = parts.runner
+  const bench = withBench(parts)
 
   const versions = (rows: readonly BatchRow[]): Promise<readonly (number | undefined)[]> =>
     bench.shard.entities.readVersions(rows.map(({ id }) => id))
@@ -155,7 +141,7 @@ export function batchedLocalRowContract(
     expect(await stampsOf(bench, claims, b.id)).toEqual([[0n, 5]])
   })
 
-  testTogether(runner, options, 'batches and single writes of the same entities and rows end', async () => {
+  testTogether(parts, 'batches and single writes of the same entities and rows end', async () => {
     const spec = await freshSpec(bench)
     const stored = Array.from({ length: 4 }, () => newEntity(1))
     await bench.shard.entities.insert(stored, { epoch })

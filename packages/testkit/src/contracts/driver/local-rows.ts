@@ -1,6 +1,5 @@
 import type { EntityInsert, EntityReplace, IndexRow, IndexTableSpec, Key } from '@looseleaf/core/internal'
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
 import {
   codeOf,
   newEntity,
@@ -8,20 +7,15 @@ import {
   testTogether,
   withBench,
   type Bench,
-  type DriverContractOptions,
-  type MakeDriverHarness,
+  type ContractParts,
 } from './harness.ts'
 
 const epoch = 1
 
 /** Local rows: index rows and claims in the transaction of their entity. */
-export function localRowContract(
-  runner: TestFunctions,
-  make: MakeDriverHarness,
-  options: DriverContractOptions,
-): void {
-  const { test } = runner
-  const bench = withBench(runner, make)
+export function localRowContract(parts: ContractParts): void {
+  const { test } = parts.runner
+  const bench = withBench(parts)
 
   test('local rows are committed with an inserted entity', async () => {
     const [a, b] = [await freshSpec(bench), await freshSpec(bench)]
@@ -176,13 +170,8 @@ export function localRowContract(
     // Two entities of one call cannot have the same key.
     const rivals = [newEntity(1), newEntity(1)].map((entity) => withClaims(entity, claims, 99n))
     expect(await codeOf(bench.shard.entities.insert(rivals, { epoch }))).toBe('DUPLICATE_KEY')
-    expect(
-      await rowsIn(
-        bench,
-        claims,
-        rivals.map(({ id }) => id),
-      ),
-    ).toEqual([])
+    const rivalIds = rivals.map(({ id }) => id)
+    expect(await rowsIn(bench, claims, rivalIds)).toEqual([])
     expect(await stampsOf(bench, claims, holder.id)).toEqual([[1n, 5]])
   })
 
@@ -190,15 +179,8 @@ export function localRowContract(
     const [spec, claims] = [await freshSpec(bench), await freshSpec(bench, true)]
     const entity = newEntity(5)
     const { id } = entity
-    await bench.shard.entities.insert(
-      [
-        {
-          ...entity,
-          local: { ...rowsOn(id, 5, [spec, 1n, 2n, 3n]), ...withClaims(entity, claims, 1n, 2n).local },
-        },
-      ],
-      { epoch },
-    )
+    const local = { ...rowsOn(id, 5, [spec, 1n, 2n, 3n]), ...withClaims(entity, claims, 1n, 2n).local }
+    await bench.shard.entities.insert([{ ...entity, local }], { epoch })
     const other = newEntity(5)
     await bench.shard.entities.insert([withRows(other, [spec, 1n])], { epoch })
     // An attempt of a later version has stamped this row.
@@ -221,13 +203,8 @@ export function localRowContract(
     const spec = await freshSpec(bench)
     const entity = newEntity(5)
     await bench.shard.entities.insert([withRows(entity, [spec, 1n])], { epoch })
-    const tombstone = {
-      id: entity.id,
-      base: 5,
-      version: 6,
-      body: null,
-      local: { remove: [{ spec, rows: [{ key: [1n] }] }] },
-    }
+    const local = { remove: [{ spec, rows: [{ key: [1n] }] }] }
+    const tombstone = { id: entity.id, base: 5, version: 6, body: null, local }
     expect(await bench.shard.entities.replace([tombstone], { epoch })).toEqual([true])
     expect(await rowsIn(bench, spec, [entity.id])).toEqual([])
   })
@@ -256,8 +233,7 @@ export function localRowContract(
   })
 
   testTogether(
-    runner,
-    options,
+    parts,
     'writes of the same entities and rows in different orders do not deadlock',
     async () => {
       const [a, b, claims] = [await freshSpec(bench), await freshSpec(bench), await freshSpec(bench, true)]

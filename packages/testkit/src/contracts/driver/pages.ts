@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { EntityPageRow } from '@looseleaf/core/internal'
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
-import { hexed, hex, newEntity, withBench, type MakeDriverHarness } from './harness.ts'
+import { hexed, hex, newEntity, withBench, type ContractParts } from './harness.ts'
 
 const epoch = 1
 
 /** Defines the tests of reading entities page by page. */
-export function entityPagesContract(runner: TestFunctions, make: MakeDriverHarness): void {
-  const { describe, test } = runner
+export function entityPagesContract(parts: ContractParts): void {
+  const { describe, test } = parts.runner
   describe('passes', () => {
-    const bench = withBench(runner, make)
+    const bench = withBench(parts)
 
     test('an empty table has no pages, and a count of 0', async () => {
       expect(await bench.shard.entities.pageByAdded(0, 10)).toEqual([])

@@ -1,13 +1,12 @@
 import type { EntityReplace, PendingRow } from '@looseleaf/core/internal'
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
-import { codeOf, hex, newEntity, withBench, type MakeDriverHarness } from './harness.ts'
+import { codeOf, hex, newEntity, withBench, type ContractParts } from './harness.ts'
 
 const epoch = 1
 
-export function pendingContract(runner: TestFunctions, make: MakeDriverHarness): void {
-  const { test } = runner
-  const bench = withBench(runner, make)
+export function pendingContract(parts: ContractParts): void {
+  const { test } = parts.runner
+  const bench = withBench(parts)
 
   const rowsOf = async (id: Uint8Array): Promise<(readonly [string, number])[]> =>
     (await bench.shard.pending.page({ limit: 1_000 }))

@@ -1,13 +1,12 @@
 import type { EntityInsert } from '@looseleaf/core/internal'
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
-import { newEntity, withBench, type MakeDriverHarness } from './harness.ts'
+import { newEntity, withBench, type ContractParts } from './harness.ts'
 
 const epoch = 1
 
-export function purgeContract(runner: TestFunctions, make: MakeDriverHarness): void {
-  const { test } = runner
-  const bench = withBench(runner, make)
+export function purgeContract(parts: ContractParts): void {
+  const { test } = parts.runner
+  const bench = withBench(parts)
 
   async function insertTombstone(version: number): Promise<EntityInsert> {
     const row = newEntity(version)

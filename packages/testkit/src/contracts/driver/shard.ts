@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Shard } from '@looseleaf/core'
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
 import {
   catalogOf,
   codeOf,
@@ -13,13 +12,13 @@ import {
   newName,
   withBench,
   type DriverHarness,
-  type MakeDriverHarness,
+  type ContractParts,
 } from './harness.ts'
 
-export function shardContract(runner: TestFunctions, make: MakeDriverHarness): void {
-  const { describe, test } = runner
+export function shardContract(parts: ContractParts): void {
+  const { describe, test } = parts.runner
   describe('an open driver', () => {
-    const bench = withBench(runner, make)
+    const bench = withBench(parts)
 
     test('a shard has a name', () => {
       expect(bench.shard.name).not.toBe('')
@@ -168,7 +167,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
   })
 
   describe('flush', () => {
-    const bench = withBench(runner, make)
+    const bench = withBench(parts)
 
     test('a flush resolves, alone and concurrently, and changes nothing that can be read', async () => {
       const entity = newEntity()
@@ -205,7 +204,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
     async function withFreshShard(
       run: (shard: Shard, harness: DriverHarness) => Promise<void>,
     ): Promise<void> {
-      const harness = await make()
+      const harness = await parts.make()
       try {
         await run(firstShard(harness.driver), harness)
       } finally {

@@ -7,31 +7,17 @@ import {
   type ShardSnapshot,
 } from '@looseleaf/core/internal'
 import { expect } from 'expect'
-import type { TestFunctions } from '../test-functions.ts'
-import {
-  codeOf,
-  freshTable,
-  newEntity,
-  newId,
-  newName,
-  withBench,
-  type DriverContractOptions,
-  type MakeDriverHarness,
-} from './harness.ts'
+import { codeOf, freshTable, newEntity, newId, newName, withBench, type ContractParts } from './harness.ts'
 
 /** Long enough for a test on a busy machine. */
 const LONG_MS = 60_000
 
 const spec = (): IndexTableSpec => ({ table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] })
 
-export function snapshotContract(
-  runner: TestFunctions,
-  make: MakeDriverHarness,
-  { singleConnectionReason }: DriverContractOptions,
-): void {
-  const { test } = runner
-  const bench = withBench(runner, make)
-  if (singleConnectionReason !== undefined) {
+export function snapshotContract(parts: ContractParts): void {
+  const { test } = parts.runner
+  const bench = withBench(parts)
+  if (parts.options.singleConnectionReason !== undefined) {
     test('a shard without snapshots lacks the method', async () => {
       expect(bench.shard.snapshot).toBeUndefined()
     })
