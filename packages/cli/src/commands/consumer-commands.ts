@@ -7,7 +7,6 @@ import {
 } from '@looseleaf/changes'
 import { LooseleafError, type EntityId } from '@looseleaf/core'
 import { counted, lowerId } from '@looseleaf/core/internal'
-import type { DataStore } from '@looseleaf/store'
 import { confirm } from '../running/confirm.ts'
 import { consumersJson, consumersText } from '../views/consumers-view.ts'
 import {
@@ -114,7 +113,8 @@ function addLetters(group: LooseleafCommand): void {
             selected === undefined
               ? 'all dead letters'
               : counted(selected.length, 'dead letter', 'dead letters')
-          await requireConsumer(store, consumer, signal)
+          // Rejects for an unknown consumer, before the question about it.
+          await readDeadLetters(store, consumer, { signal })
           const isConfirmed = await confirm(invocation, `Delete ${which} of ${consumer}?`, yes)
           const discarded = isConfirmed ? await discardDeadLetters(store, consumer, selected, { signal }) : 0
           output.result({ discarded }, () => `${counted(discarded, 'letter', 'letters')} deleted.`)
@@ -153,7 +153,7 @@ function addDrop(group: LooseleafCommand): void {
     .does(async (invocation, consumer: string, { yes }: { readonly yes?: boolean }) => {
       const { signal } = invocation
       const store = await invocation.openStore()
-      await requireConsumer(store, consumer, signal)
+      await readDeadLetters(store, consumer, { signal })
       const isConfirmed = await confirm(
         invocation,
         `Drop the consumer ${consumer}, its position and its dead letters?`,
@@ -164,9 +164,4 @@ function addDrop(group: LooseleafCommand): void {
         isConfirmed ? `The consumer ${printable(consumer)} is dropped.` : 'Nothing was changed.',
       )
     })
-}
-
-/** Throws `NOT_FOUND` if the store has no such consumer, before a question about it. */
-async function requireConsumer(store: DataStore, consumer: string, signal: AbortSignal): Promise<void> {
-  await readDeadLetters(store, consumer, { signal })
 }

@@ -28,11 +28,11 @@ interface DamagedJson {
   /** Null for a tombstone. */
   readonly bodyBytes: number | null
   /** File of the body. Only with `--export`. */
-  readonly file?: string
+  readonly file?: string | undefined
   /** Only with `--repair`. */
-  readonly repaired?: boolean
+  readonly repaired?: boolean | undefined
   /** Only with `--delete`. */
-  readonly deleted?: boolean
+  readonly deleted?: boolean | undefined
 }
 
 const DETAILS = `Reads every entity of the store, with the codec of the config.
@@ -101,7 +101,17 @@ async function listDamaged(invocation: Invocation, options: DamagedCommandOption
     if (repaired === true) repairs++
     const deleted = options.delete === true ? await store.deleteDamaged(entity, { signal }) : undefined
     if (deleted !== true && repaired !== true) remaining++
-    const line = jsonOf(entity, file, repaired, deleted)
+    const { id, version, updated, shard, error } = entity
+    const bodyBytes = entity.body?.length ?? null
+    const about = {
+      id,
+      version,
+      updated: updated.toISOString(),
+      shard,
+      code: error.code,
+      message: error.message,
+    }
+    const line: DamagedJson = { ...about, bodyBytes, file, repaired, deleted }
     await output.write(`${output.json ? JSON.stringify(line) : textOf(line)}\n`)
   }
   const count = `${counted(found, 'entity', 'entities')} cannot be read`
@@ -137,26 +147,6 @@ async function requireCodec(store: DataStore, signal: AbortSignal): Promise<void
     'BAD_OPTION',
     `Nothing was deleted: ${damaged} entities are damaged and ${readable} can be read, so another codec than ${store.context.codec.name} has probably written the store. Give the config that has it.`,
   )
-}
-
-function jsonOf(
-  { id, version, updated, shard, body, error }: DamagedEntity,
-  file: string | undefined,
-  repaired: boolean | undefined,
-  deleted: boolean | undefined,
-): DamagedJson {
-  return {
-    id,
-    version,
-    updated: updated.toISOString(),
-    shard,
-    code: error.code,
-    message: error.message,
-    bodyBytes: body?.length ?? null,
-    ...(file !== undefined && { file }),
-    ...(repaired !== undefined && { repaired }),
-    ...(deleted !== undefined && { deleted }),
-  }
 }
 
 function textOf(line: DamagedJson): string {

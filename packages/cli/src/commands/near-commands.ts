@@ -5,6 +5,7 @@ import { kindsNamed } from './kinds-named.ts'
 import { saveNearCounts } from '../near/near-record.ts'
 import { countReferences, MAX_IDS, type References } from '../near/near-references.ts'
 import { nearShare } from '../near/near-text.ts'
+import type { Output } from '../output/output.ts'
 import { defineCommand, type LooseleafCommand } from '../running/define-command.ts'
 import type { Invocation } from '../running/invocation.ts'
 
@@ -64,7 +65,7 @@ export function addNearCommands(group: LooseleafCommand): void {
     const counts = await countWithProgress(invocation, kinds)
     if (!(await saveNearCounts(await openStore(), counts, { signal })))
       output.warn('Another process is saving its counts, so status does not show these.')
-    output.result(jsonOf(counts), () => checkText(output.table, counts))
+    output.result(jsonOf(counts), () => checkText(output, counts))
   })
   defineCommand(group, {
     usage: 'move-near [names...]',
@@ -115,18 +116,15 @@ async function referencesTo(
   return countReferences(store, kinds, ids, { signal, onProgress }).finally(() => progress.stop())
 }
 
-function jsonOf({ scanned, kinds }: NearCounts): unknown {
+function jsonOf({ scanned, kinds }: NearCounts): object {
   const entries = Object.entries(kinds).map(([kind, counts]) => [
     kind,
     { ...counts, near: counts.near ?? null },
   ])
-  return { scanned, kinds: Object.fromEntries(entries) as unknown }
+  return { scanned, kinds: Object.fromEntries(entries) as object }
 }
 
-function checkText(
-  table: (head: readonly string[], rows: readonly (readonly string[])[]) => string,
-  { scanned, kinds }: NearCounts,
-): string {
+function checkText({ table }: Output, { scanned, kinds }: NearCounts): string {
   const entries = Object.entries(kinds)
   const rows = entries.flatMap(([, { indexes }]) =>
     Object.entries(indexes).map(([index, counts]) => [
@@ -145,15 +143,8 @@ function checkText(
 
 function kindCells([kind, counts]: readonly [string, KindPlaces]): readonly string[] {
   const { near, entities, atPlace, elsewhere, withoutPlace } = counts
-  if (near === undefined) return [kind, '–', grouped(entities), '', '', '']
-  return [
-    kind,
-    near,
-    grouped(entities),
-    nearShare(atPlace, entities),
-    grouped(elsewhere),
-    grouped(withoutPlace),
-  ]
+  const rest = [nearShare(atPlace, entities), grouped(elsewhere), grouped(withoutPlace)]
+  return [kind, near ?? '–', grouped(entities), ...(near === undefined ? ['', '', ''] : rest)]
 }
 
 function moveText({ scanned, kinds }: NearCounts, searched: number, references: References): string {

@@ -15,8 +15,8 @@ interface SlowCommandOptions {
 interface ShardActivity {
   readonly name: string
   /** Undefined for a shard without a server, and for a shard that did not answer. */
-  readonly statements: readonly RunningStatement[] | undefined
-  readonly error: LooseleafError | undefined
+  readonly statements?: readonly RunningStatement[] | undefined
+  readonly error?: LooseleafError
 }
 
 const DETAILS = `Lists the statements that each server executes in the database of its shard, of
@@ -49,13 +49,9 @@ export const addSlow: AddCommand = (program) => {
       const shards = await Promise.all(
         presentShards(driver).map(async (shard): Promise<ShardActivity> => {
           const answer = await shard.activity?.({ signal }).catch(errorOfShard)
-          return isLooseleafError(answer)
-            ? { name: shard.name, statements: undefined, error: answer }
-            : {
-                name: shard.name,
-                statements: answer?.filter(({ runningMs }) => runningMs >= over * 1_000),
-                error: undefined,
-              }
+          if (isLooseleafError(answer)) return { name: shard.name, error: answer }
+          const statements = answer?.filter(({ runningMs }) => runningMs >= over * 1_000)
+          return { name: shard.name, statements }
         }),
       )
       output.result({ shards: shards.map(shardJson) }, () => activityText(output, shards, over))

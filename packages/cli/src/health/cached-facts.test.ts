@@ -5,19 +5,19 @@ import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { importCopy } from '@looseleaf-tooling/vitest/import-copy'
 import { afterAll, beforeEach, expect, test, vi } from 'vitest'
 import type { Invocation } from '../running/invocation.ts'
-import type * as cache from './cached-bodies.ts'
-import { readBodies } from './read-facts.ts'
+import type * as cache from './cached-facts.ts'
+import { readBodies, type ReadBodies } from './read-facts.ts'
 
 // The module binds the clock when it is loaded, so this copy has a fake one.
 vi.useFakeTimers({ toFake: ['performance'] })
-const { cachedBodies } = await importCopy<typeof cache>(new URL('cached-bodies.ts', import.meta.url))
+const { cachedBodies } = await importCopy<typeof cache>(new URL('cached-facts.ts', import.meta.url))
 afterAll(() => void vi.useRealTimers())
 
 let invocation: Invocation
 let store: DataStore
 /** Number of pages of entities that were read. */
 let pages: number
-let bodiesOf: cache.ReadBodies
+let bodiesOf: ReadBodies
 let isSilent: boolean
 
 beforeEach(async () => {

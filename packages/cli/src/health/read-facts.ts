@@ -1,5 +1,5 @@
 import { readConsumers } from '@looseleaf/changes'
-import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
+import { readCleanerReport } from '@looseleaf/cleaner'
 import { readEmptiedTables, readRewinds } from '@looseleaf/cleaner/internal'
 import { isLooseleafError, type IndexDefinitionData, type LooseleafError } from '@looseleaf/core'
 import { isOutage, platformTime } from '@looseleaf/core/internal'
@@ -16,11 +16,15 @@ import { planIndexes } from '../indexes/plan-add.ts'
 import { exitCodeOf, exitCodes } from '../running/exit-codes.ts'
 import type { Invocation } from '../running/invocation.ts'
 import type { ConfigIndex, Facts } from './facts.ts'
-import type { ReadBodies } from './cached-bodies.ts'
-import type { ProbeShards } from './cached-probes.ts'
 
 /** Size of the sample of bodies per shard: this many of the oldest, and this many of the newest. */
 const BODIES = 100
+
+/** Decodes a sample of stored bodies. Returns undefined if the store cannot be read. */
+export type ReadBodies = (invocation: Invocation) => Promise<BodyInspection | undefined>
+
+/** Writes a small row on each shard and returns the results. */
+export type ProbeShards = (invocation: Invocation) => Promise<readonly ShardProbe[]>
 
 /** Reads the facts about the invocation's store. A shard that does not answer or refuses becomes a fact, not an error. */
 export async function readFacts(
@@ -62,27 +66,17 @@ export async function readMore(
   const [bodies, consumers, replicas, probes, failures, wentBack, lostRows, shards, moves] =
     await Promise.all([
       bodiesOf(invocation),
-      undefinedOnStoreError(readConsumers(store, { signal })),
+      emptyOnStoreError(readConsumers(store, { signal })),
       readReplicas(store.context, { signal }),
       probesOf(invocation),
       readFailures(store.context, { signal }),
-      undefinedOnStoreError(readRewinds(store, { signal })),
-      undefinedOnStoreError(readEmptiedTables(store, { signal })),
-      undefinedOnStoreError(store.shards.list({ signal })),
-      undefinedOnStoreError(store.shards.moves({ signal })),
+      emptyOnStoreError(readRewinds(store, { signal })),
+      emptyOnStoreError(readEmptiedTables(store, { signal })),
+      emptyOnStoreError(store.shards.list({ signal })),
+      emptyOnStoreError(store.shards.moves({ signal })),
     ])
-  return {
-    bodies,
-    consumers: consumers ?? [],
-    replicas,
-    probes,
-    failures,
-    wentBack: wentBack ?? [],
-    lostRows: lostRows ?? [],
-    shards: shards ?? [],
-    moves: moves ?? [],
-    configIndexes: indexesToAdd(store, (await invocation.settings()).indexes),
-  }
+  const configIndexes = indexesToAdd(store, (await invocation.settings()).indexes)
+  return { bodies, consumers, replicas, probes, failures, wentBack, lostRows, shards, moves, configIndexes }
 }
 
 /** Returns the indexes of the config that `looseleaf index add` would change. */
@@ -97,52 +91,41 @@ function indexesToAdd(store: DataStore, definitions: readonly IndexDefinitionDat
   )
 }
 
-/** Writes a small row on each shard and returns the results. */
-export async function probe({ openStore, signal }: Invocation): Promise<readonly ShardProbe[]> {
-  const { context } = await openStore({ warn: false })
-  return probeShards(context, { signal })
-}
+export const probe: ProbeShards = async ({ openStore, signal }) =>
+  probeShards((await openStore({ warn: false })).context, { signal })
 
-export async function readBodies({ openStore, signal }: Invocation): Promise<BodyInspection | undefined> {
+export const readBodies: ReadBodies = async ({ openStore, signal }) => {
   const { context } = await openStore({ warn: false })
   return undefinedOnStoreError(inspectBodies(context, { rows: BODIES, signal }))
 }
 
 /** Returns undefined if the reading fails by the state of the store. */
 export async function undefinedOnStoreError<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading
-  } catch (error) {
-    if (!isLooseleafError(error) || !isStoreError(error)) throw error
-    return undefined
-  }
+  const result = await reading.catch(storeErrorOf)
+  return isLooseleafError(result) ? undefined : result
 }
 
-async function hasCatalog(invocation: Invocation): Promise<boolean> {
-  try {
-    await (await invocation.openStore()).context.catalog.reload({ signal: invocation.signal })
-    return true
-  } catch (error) {
-    if (!isLooseleafError(error) || !isStoreError(error)) throw error
-    return false
-  }
+const emptyOnStoreError = async <T>(reading: Promise<readonly T[]>): Promise<readonly T[]> =>
+  (await undefinedOnStoreError(reading)) ?? []
+
+async function hasCatalog({ openStore, signal }: Invocation): Promise<boolean> {
+  const reloading = openStore().then(({ context }) => context.catalog.reload({ signal }))
+  return (await undefinedOnStoreError(reloading)) !== undefined
 }
 
 /** Reads the report of the cleaners, or returns the error of the store that prevents it. */
-export async function readReport(
-  invocation: Invocation,
-): Promise<{ readonly report: CleanerReport | undefined; readonly error: LooseleafError | undefined }> {
-  try {
-    const store = await invocation.openStore({ warn: false })
-    return { report: await readCleanerReport(store, { signal: invocation.signal }), error: undefined }
-  } catch (error) {
-    if (!isLooseleafError(error) || !isStoreError(error)) throw error
-    return { report: undefined, error }
-  }
+export async function readReport({
+  openStore,
+  signal,
+}: Invocation): Promise<Pick<Facts, 'report' | 'error'>> {
+  const reading = openStore({ warn: false }).then((store) => readCleanerReport(store, { signal }))
+  const report = await reading.catch(storeErrorOf)
+  return isLooseleafError(report) ? { report: undefined, error: report } : { report, error: undefined }
 }
 
-/** Tells whether an error describes the state of the store, not a wrong command line or the end of the command. */
-function isStoreError({ code }: LooseleafError): boolean {
-  const exitCode = exitCodeOf[code]
-  return exitCode === exitCodes.unavailable || exitCode === exitCodes.refused
+/** Returns an error about the state of the store. Rethrows all others, such as those of a wrong command line or of Ctrl-C. */
+function storeErrorOf(error: unknown): LooseleafError {
+  const exitCode = isLooseleafError(error) ? exitCodeOf[error.code] : undefined
+  if (exitCode === exitCodes.unavailable || exitCode === exitCodes.refused) return error as LooseleafError
+  throw error
 }

@@ -73,12 +73,7 @@ export async function readNearness(
 function recordIn(records: Record<string, unknown>, kind: string): NearRecord | undefined {
   const value = toObject(records[kind])
   if (value === undefined) return undefined
-  const { checkedAt, ...counts } = countsIn(value, [
-    'entities',
-    'atPlace',
-    'elsewhere',
-    'withoutPlace',
-    'checkedAt',
-  ])
+  const names = ['entities', 'atPlace', 'elsewhere', 'withoutPlace', 'checkedAt'] as const
+  const { checkedAt, ...counts } = countsIn(value, names)
   return { ...counts, near: textIn(value, 'near'), checkedAt: new Date(checkedAt) }
 }

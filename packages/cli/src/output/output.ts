@@ -85,20 +85,8 @@ export function createOutput(console: Console, json: boolean): Output {
   }
 }
 
-const NO_FRAME = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '  ',
-}
+const FRAME =
+  'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid'
+
+/** Two spaces between columns, and no lines. */
+const NO_FRAME = { ...Object.fromEntries(FRAME.split(' ').map((part) => [part, ''])), middle: '  ' }

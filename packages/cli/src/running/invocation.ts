@@ -64,11 +64,8 @@ export function createInvocation(console: Console, output: Output, options: Comm
   let settings: Promise<Settings> | undefined
   let store: Promise<DataStore> | undefined
 
-  async function openWith({
-    migrate = false,
-    acceptEmptyShards = false,
-    warn = true,
-  }: OpenOptions): Promise<DataStore> {
+  async function openWith(open: OpenOptions): Promise<DataStore> {
+    const { migrate = false, acceptEmptyShards = false, warn = true } = open
     const { shards, isFromConfig, indexes, router, codec, writing, file } = await invocation.settings(migrate)
     const { queryTimeMs, deleteDelayMs, onIndexFailure, writeOrder } = writing
     const fromConfig = {

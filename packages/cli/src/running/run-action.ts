@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { isLooseleafError } from '@looseleaf/core'
+import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
 import { isError } from '@looseleaf/core/internal'
 import { inCommandWords } from '../output/command-words.ts'
 import type { Console } from '../output/console.ts'
@@ -56,17 +56,9 @@ function report(console: Console, output: Output, thrown: unknown, debug: boolea
   }
   const message = prefix + redact(inCommandWords(isError(error) ? error.message : String(error)))
   if (output.json) {
-    const { code, retryable, shard, entity, index, holder } = known
-      ? error
-      : {
-          code: 'UNEXPECTED',
-          retryable: false,
-          shard: undefined,
-          entity: undefined,
-          index: undefined,
-          holder: undefined,
-        }
-    writeError(console, { code, message, retryable, shard, entity, index, holder })
+    const { code, retryable = false, ...about }: Partial<LooseleafError> = known ? error : {}
+    const { shard, entity, index, holder } = about
+    writeError(console, { code: code ?? 'UNEXPECTED', message, retryable, shard, entity, index, holder })
   } else {
     const advice = known || debug ? '' : ' (Unexpected; --debug shows where it comes from.)'
     console.stderr.write(`${output.colors.red('Error:')} ${printable(message)}${advice}\n`)

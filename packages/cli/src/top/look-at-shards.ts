@@ -7,14 +7,14 @@ import type { Invocation } from '../running/invocation.ts'
 export interface ShardLook {
   readonly name: string
   /** Round trip of a trivial statement, in milliseconds; undefined if the shard did not answer. */
-  readonly answersInMs: number | undefined
-  readonly error: LooseleafError | undefined
+  readonly answersInMs?: number
+  readonly error?: LooseleafError
   /** Estimate from the statistics of the database, including tombstones; undefined if the database has none. */
-  readonly entities: number | undefined
+  readonly entities?: number | undefined
   /** Clock of the shard at its answer, in microseconds since 1970. */
-  readonly now: number | undefined
+  readonly now?: number
   /** Undefined in a first look, or if the shard did not answer in this look or the previous one. */
-  readonly written: Written | undefined
+  readonly written?: Written | undefined
 }
 
 /** Entities written between two looks. An entity that was written twice counts once. */
@@ -45,20 +45,12 @@ async function lookAtShard(shard: Shard, since: number | undefined, signal: Abor
   const startedAt = platformTime.elapsed()
   const answer = await shard.now({ signal }).catch(errorOfShard)
   const answersInMs = platformTime.elapsed() - startedAt
-  if (isLooseleafError(answer))
-    return {
-      name,
-      answersInMs: undefined,
-      error: answer,
-      entities: undefined,
-      now: undefined,
-      written: undefined,
-    }
+  if (isLooseleafError(answer)) return { name, error: answer }
   // A shard that answers may still refuse this statement.
   const sizes = await shard.sizes?.({ signal }).catch(errorOfShard)
   const entities = isLooseleafError(sizes) ? undefined : sizes?.entities
   const written = since === undefined ? undefined : await writtenSince(shard, since, answer, signal)
-  return { name, answersInMs, error: undefined, entities, now: answer, written }
+  return { name, answersInMs, entities, now: answer, written }
 }
 
 async function writtenSince(

@@ -97,20 +97,11 @@ function inProgressJson(report: IndexReport | undefined): unknown {
 function cleanerJson(report: CleanerReport): unknown {
   const { updatedAt = null, lastFoundAt = null, lastUndecodableAt = null, totals } = report
   const { lastError = null, sweepEveryMs = null } = report
-  const shards = report.shards.map(
-    ({ name, isFollowed, worker, lastRoundAt, lagMs, isFallingBehind, pending }) => ({
-      name,
-      isFollowed,
-      worker: worker ?? null,
-      lastRoundAt: lastRoundAt ?? null,
-      lagMs: lagMs ?? null,
-      isFallingBehind,
-      pending:
-        pending === undefined
-          ? null
-          : { rows: pending.rows, more: pending.more, oldestAt: pending.oldestAt ?? null },
-    }),
-  )
+  const shards = report.shards.map(({ name, isFollowed, isFallingBehind, pending, ...shard }) => {
+    const { worker = null, lastRoundAt = null, lagMs = null } = shard
+    const waiting = pending && { rows: pending.rows, more: pending.more, oldestAt: pending.oldestAt ?? null }
+    return { name, isFollowed, worker, lastRoundAt, lagMs, isFallingBehind, pending: waiting ?? null }
+  })
   return { updatedAt, lastFoundAt, lastUndecodableAt, totals, lastError, sweepEveryMs, shards }
 }
 

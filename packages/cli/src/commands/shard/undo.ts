@@ -1,6 +1,6 @@
+import { LooseleafError } from '@looseleaf/core'
 import { counted, grouped } from '@looseleaf/core/internal'
 import type { MoveReport } from '@looseleaf/store'
-import { findMove } from '../../moves/find-move.ts'
 import { endedText, MOVE_JSON, moveJson } from '../../moves/move-view.ts'
 import { shardText } from '../../moves/shard-names.ts'
 import { addRateOption, exitCodeOfMoves, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
@@ -52,6 +52,21 @@ export const addUndo: AddCommand = (group) => {
     output.result(moveJson(report), () => endedText(shards, report))
     return exitCodeOfMoves([report])
   })
+}
+
+/** Finds a move that is not over by its number. Throws `BAD_OPTION` for any other text. */
+function findMove(moves: readonly MoveReport[], text: string): MoveReport {
+  const open = moves.filter((move) => move.endedAt === undefined)
+  const found = open.find(({ id }) => text === String(id))
+  if (found !== undefined) return found
+  const known =
+    open.length === 0
+      ? 'No move is under way.'
+      : `Moves under way: ${open.map(({ id }) => id).join(', ')}. See: looseleaf shard status`
+  throw new LooseleafError(
+    'BAD_OPTION',
+    `Move ${JSON.stringify(text)} is over, or was never announced. ${known}`,
+  )
 }
 
 function tooLateText(move: MoveReport): string {
