@@ -3,7 +3,7 @@ import { changeCatalogContents } from '@looseleaf/index-engine/internal'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { moveBuckets } from '@looseleaf/mover'
+import { moveBuckets } from '@looseleaf/mover/internal'
 import {
   cleanIndex,
   consume,

@@ -18,6 +18,7 @@ import {
   type CopyTarget,
 } from '@looseleaf/protocol/internal'
 import type { MoveJob } from './move-job.ts'
+import type { MoveRecord } from './move-record.ts'
 
 /** Changes of the target's catalog during one copy after which it gives up. */
 const MAX_RENEWALS = 50
@@ -73,11 +74,8 @@ export function createCopier({ work }: MoveJob, attempt: Attempt, begun: CopyTar
  * Copies the entities of these buckets up to a floor that it raises, and advances the place to it. Returns how many rows it copied. The
  * source must still have all of the buckets: a copy would overwrite what the target has accepted since they were handed over.
  */
-export async function copyRound(
-  { work, lease, meter }: MoveJob,
-  copier: Copier,
-  buckets: string,
-): Promise<number> {
+export async function copyRound(job: MoveJob, copier: Copier, buckets: string): Promise<number> {
+  const { work, lease } = job
   const { record } = lease
   await copier.beginPass()
   const until = await shardAt(work.context, work.move.from).entities.raiseFloor({ signal: work.signal })
@@ -87,9 +85,7 @@ export async function copyRound(
       record.place = place
       record.counts.entities += copied
       copies += copied
-      meter.read(read)
-      meter.report()
-      await lease.saveDue()
+      await noteRead(job, read)
     }),
   )
   record.place = placeAt(until)
@@ -114,22 +110,15 @@ export async function copyAllRows(
   job: MoveJob,
   { comparing }: { readonly comparing: boolean },
 ): Promise<number> {
-  const { work, lease, meter } = job
+  const { work, lease } = job
   const { record } = lease
   let all = 0
   for (const entry of indexesOf(job)) {
     if (!comparing && record.tables.includes(entry.table)) continue
-    const { found, written } = await copyIndexRows(work, entry, {
-      comparing,
-      onPage: async (read) => {
-        meter.read(read)
-        meter.report()
-        await lease.saveDue()
-      },
-    })
+    const onPage = (read: number): Promise<void> => noteRead(job, read)
+    const { found, written } = await copyIndexRows(work, entry, { comparing, onPage })
     all += found
-    if (comparing) record.counts.late += written
-    else record.counts[entry.unique ? 'claims' : 'rows'] += written
+    record.counts[comparing ? 'late' : entry.unique ? 'claims' : 'rows'] += written
     if (!comparing) record.tables.push(entry.table)
     await lease.saveDue()
   }
@@ -149,23 +138,23 @@ export async function verifyCopies(job: MoveJob, copier: Copier): Promise<void> 
  * Compares all entities that were copied with the source, and counts those of which the source has no row. Throws `CONFLICT` for any. Returns
  * how many it compared.
  */
-async function compareCopies(
-  { work, lease, meter }: MoveJob,
-  { attempt: { buckets } }: Copier,
-): Promise<number> {
+async function compareCopies(job: MoveJob, { attempt: { buckets } }: Copier): Promise<number> {
+  const { work, lease } = job
   const { record } = lease
   const range = { after: placeAt(0), until: record.place.updated, buckets }
-  const { compared, different } = await compareEntities(work, range, async ({ read }) => {
-    meter.read(read)
-    meter.report()
-    await lease.saveDue()
-  })
+  const { compared, different } = await compareEntities(work, range, ({ read }) => noteRead(job, read))
   const target = await loadOwn(work.context, work.move.to, { signal: work.signal })
   const [coming] = ofMove(target.serves.coming, work.move.id)
   const extra = await countExtra(work, buckets, coming?.afterAddedId ?? 0)
   record.counts.compared += compared
   if (different + extra > 0) throw await differentCopies({ lease }, work.move.id, different, extra)
   return compared
+}
+
+async function noteRead({ lease, meter }: MoveJob, rows: number): Promise<void> {
+  meter.read(rows)
+  meter.report()
+  await lease.saveDue()
 }
 
 /** Makes the error of copies that differ, and lets the next attempt copy everything anew. */
@@ -175,13 +164,8 @@ export async function differentCopies(
   different: number,
   extra: number,
 ): Promise<LooseleafError> {
-  Object.assign(lease.record, {
-    step: 'copying',
-    cleared: false,
-    place: placeAt(0),
-    tables: [],
-    verified: undefined,
-  })
+  const fresh: Partial<MoveRecord> = { step: 'copying', cleared: false, place: placeAt(0), tables: [] }
+  Object.assign(lease.record, fresh, { verified: undefined })
   await lease.save()
   return new LooseleafError(
     'CONFLICT',

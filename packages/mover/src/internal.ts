@@ -1,13 +1,13 @@
 /*
  * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
  */
-export { tunedMoveBuckets, tunedResumeMoves, tunedUndoMove } from './move-buckets.ts'
+export { moveBuckets, resumeMoves, undoMove } from './move-buckets.ts'
 export { createMoveLine } from './move-line.ts'
 export { emptySources } from './work-on-move.ts'
 export { openMoves } from './open-moves.ts'
 export { moveTask } from './move-lease.ts'
 export { moveOptionKinds } from './move-options.ts'
-export { movesIn, listMovesOptionKinds } from './move-report.ts'
+export { movesOf, listMovesOptionKinds } from './move-report.ts'
 export { planMoves, type PlanOptions } from './plan-moves.ts'
 export { sizesOn, totalOf, type BucketSize } from './plan/bucket-sizes.ts'
 export { drainShard, rebalanceShards, stopDraining } from './walk-plans.ts'

@@ -1,9 +1,8 @@
 import { LooseleafError, type CallOptions } from '@looseleaf/core'
-import { elapsedBy, isOutage, withCallbacks, type LayoutMove } from '@looseleaf/core/internal'
+import { badOption, elapsedBy, isOutage, withCallbacks, type LayoutMove } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
   announceMove,
-  checkStore,
   createThrottle,
   handedOver,
   shardAt,
@@ -11,7 +10,7 @@ import {
   type PlannedMove,
 } from '@looseleaf/protocol/internal'
 import { createMoveLine } from './move-line.ts'
-import { moveOptionKinds, type MoveOptions, type MoverStore } from './move-options.ts'
+import { type MoveOptions, type MoverStore } from './move-options.ts'
 import { readMove, type MoveReport } from './move-report.ts'
 import { findMove, openMoves } from './open-moves.ts'
 import { problemsText } from './plan/move-plan.ts'
@@ -28,19 +27,10 @@ import { lineOfOne, workOn } from './work-on-move.ts'
  *
  * The call may be interrupted at any point and repeated, in this process or another: the move stays announced, and `resumeMoves` or the same
  * call goes on with it. While another process works on it, the call waits. Throws `BAD_OPTION` for an impossible move; `CONFLICT` if a bucket
- * is in another move, or if copies differ; `ABORTED`; and errors of shards that stay down.
+ * is in another move, or if copies differ; `ABORTED`; and errors of shards that stay down. Rejects with every reason against the move at once,
+ * before anything is announced.
  */
 export async function moveBuckets(
-  store: MoverStore,
-  plan: PlannedMove,
-  options: MoveOptions = {},
-): Promise<MoveReport> {
-  checkStore('moveBuckets', store, options, moveOptionKinds)
-  return tunedMoveBuckets(store, plan, options)
-}
-
-/** As `moveBuckets`, with a tuning. Rejects with every reason against the move at once, before anything is announced. */
-export async function tunedMoveBuckets(
   { context }: MoverStore,
   plan: PlannedMove,
   options: Tuned<MoveOptions> = {},
@@ -71,19 +61,10 @@ async function requirePossible(
 }
 
 /**
- * Goes on with every move of the store that is not over: announced ones, ones that are being undone, and sources that
+ * Goes on with every wanted move of the store that is not over: announced ones, ones that are being undone, and sources that
  * still have what they gave up. Returns their reports.
  */
 export async function resumeMoves(
-  store: MoverStore,
-  options: MoveOptions = {},
-): Promise<readonly MoveReport[]> {
-  checkStore('resumeMoves', store, options, moveOptionKinds)
-  return tunedResumeMoves(store, options)
-}
-
-/** As `resumeMoves`, with a tuning, and for some of the moves. */
-export async function tunedResumeMoves(
   { context }: MoverStore,
   options: Tuned<MoveOptions> = {},
   isWanted: (move: LayoutMove) => boolean = () => true,
@@ -103,16 +84,6 @@ export async function tunedResumeMoves(
  * number that is not that of an announced move.
  */
 export async function undoMove(
-  store: MoverStore,
-  id: number,
-  options: MoveOptions = {},
-): Promise<MoveReport> {
-  checkStore('undoMove', store, options, moveOptionKinds)
-  return tunedUndoMove(store, id, options)
-}
-
-/** As `undoMove`, with a tuning. */
-export async function tunedUndoMove(
   { context }: MoverStore,
   id: number,
   options: Tuned<MoveOptions> = {},
@@ -120,10 +91,7 @@ export async function tunedUndoMove(
   const { signal } = options
   const found = await withRetries(context, signal, () => findMove(context, id, { signal }))
   if (found === undefined)
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `The store has no move ${id}, or it is over. shards.moves lists the others.`,
-    )
+    throw badOption(`The store has no move ${id}, or it is over. shards.moves lists the others.`)
   if (found.phase === undefined) throw handedOver(found.move)
   const { move } = found
   return withCallbacks(options, (taken) =>

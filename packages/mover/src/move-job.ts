@@ -5,7 +5,7 @@ import type { Tuning } from './tuning.ts'
 import type { MoveInLine } from './work-on-move.ts'
 
 /** A move that this process has the lease of. */
-export interface MoveJob extends Pick<MoveInLine, 'turns' | 'announcement' | 'onHandedOver'> {
+export interface MoveJob extends Pick<MoveInLine, 'askTurn' | 'announcement' | 'onHandedOver'> {
   readonly work: MoveWork
   readonly lease: MoveLease
   readonly meter: ProgressMeter

@@ -2,7 +2,7 @@ import { LooseleafError, type CallOptions } from '@looseleaf/core'
 import { elapsedBy, type LayoutMove, type TaskTable } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { processName, shardAt } from '@looseleaf/protocol/internal'
-import { freshRecord, recordFromText, recordToText, type MoveRecord } from './move-record.ts'
+import { freshRecord, recordFromText, type MoveRecord } from './move-record.ts'
 
 /** The lease of a move. It saves work, and is no fence: the attempt at the move is. */
 export interface MoveLease {
@@ -66,7 +66,7 @@ export async function claimMove(
 
   async function save(): Promise<void> {
     savedAt = elapsed()
-    if (await tasks.save(task, owner, recordToText(record), leaseMs, { signal })) return
+    if (await tasks.save(task, owner, JSON.stringify(record), leaseMs, { signal })) return
     throw new LooseleafError('CONFLICT', `Move ${id}: another process has taken it over.`, {
       cause: LEASE_LOST,
     })
@@ -85,6 +85,6 @@ export async function claimMove(
         await save()
       }
     },
-    release: () => tasks.save(task, owner, recordToText(record), 0).catch(() => true),
+    release: () => tasks.save(task, owner, JSON.stringify(record), 0).catch(() => true),
   }
 }

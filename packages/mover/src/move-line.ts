@@ -30,13 +30,8 @@ export function createMoveLine(context: EngineContext, options: Tuned<MoveOption
       const line = { ...shared, announcement, onHandedOver: () => handedOver.resolve(true) }
       const work = workOn(context, move, options, { line })
       moves.push(work)
-      return Promise.race([
-        handedOver.promise,
-        work.then(
-          () => true,
-          () => false,
-        ),
-      ])
+      const hasSucceeded = work.then(() => true).catch(() => false)
+      return Promise.race([handedOver.promise, hasSucceeded])
     },
     async ended() {
       await Promise.allSettled(moves)

@@ -1,5 +1,6 @@
 import {
   countIn,
+  countsIn,
   parseObject,
   textIn,
   toObject,
@@ -65,7 +66,6 @@ export interface SavedVerification {
 /** Saved progress of a move. It stands on the target, in the log of its copies, so it is never ahead of them. */
 export interface MoveRecord {
   step: MoveStep
-  /** Number of the source. */
   readonly from: number
   /** Ranges such as `77-96`. */
   readonly buckets: string
@@ -79,7 +79,6 @@ export interface MoveRecord {
   /** Rows of the source when the move began; 0 while unknown. */
   total: number
   verified: SavedVerification | undefined
-  /** Milliseconds of each seal. */
   seals: number[]
   /** Entities and rows that the mover reads per second. */
   rate: number
@@ -113,52 +112,33 @@ export function freshRecord({ from, buckets }: Pick<LayoutMove, 'from' | 'bucket
   }
 }
 
-export function recordToText(record: MoveRecord): string {
-  return JSON.stringify(record)
-}
+const COUNTS = ['read', 'entities', 'rows', 'claims', 'late', 'compared', 'emptied'] as const
 
-/** Parses the text of `recordToText`. Returns undefined for any other text. */
+/** Parses the JSON of a record. Returns undefined for any other text. */
 export function recordFromText(text: string): MoveRecord | undefined {
   const value = parseObject(text)
   const step = moveSteps.find((name) => name === value?.['step'])
   if (value === undefined || step === undefined) return undefined
   const place = toObject(value['place']) ?? {}
-  const counts = toObject(value['counts']) ?? {}
-  const { cleared, tables, seals, worker, waitsFor } = value
+  const { cleared, tables, seals } = value
   return {
     step,
     from: countIn(value, 'from'),
     buckets: textIn(value, 'buckets'),
     cleared: cleared === true,
-    place: { updated: countIn(place, 'updated'), addedId: countIn(place, 'addedId') },
+    place: countsIn(place, ['updated', 'addedId']),
     tables: Array.isArray(tables) ? tables.filter((name) => typeof name === 'string') : [],
-    counts: {
-      read: countIn(counts, 'read'),
-      entities: countIn(counts, 'entities'),
-      rows: countIn(counts, 'rows'),
-      claims: countIn(counts, 'claims'),
-      late: countIn(counts, 'late'),
-      compared: countIn(counts, 'compared'),
-      emptied: countIn(counts, 'emptied'),
-    },
-    total: countIn(value, 'total'),
+    counts: countsIn(toObject(value['counts']) ?? {}, COUNTS),
+    ...countsIn(value, ['total', 'rate', 'since', 'endedAt']),
     verified: verificationIn(value['verified']),
     seals: Array.isArray(seals) ? seals.filter((time) => typeof time === 'number') : [],
-    rate: countIn(value, 'rate'),
-    since: countIn(value, 'since'),
-    endedAt: countIn(value, 'endedAt'),
-    worker: typeof worker === 'string' ? worker : '',
-    waitsFor: typeof waitsFor === 'string' ? waitsFor : '',
+    worker: textIn(value, 'worker'),
+    waitsFor: textIn(value, 'waitsFor'),
   }
 }
 
 function verificationIn(value: unknown): SavedVerification | undefined {
   const found = toObject(value)
   if (found === undefined) return undefined
-  return {
-    rows: countIn(found, 'rows'),
-    at: countIn(found, 'at'),
-    by: textIn(found, 'by'),
-    stale: found['stale'] === true,
-  }
+  return { ...countsIn(found, ['rows', 'at']), by: textIn(found, 'by'), stale: found['stale'] === true }
 }

@@ -3,7 +3,6 @@ import { bucketsIn, optionKinds, type LayoutMove, type OptionKinds } from '@loos
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
   bucketsOfMove,
-  checkStore,
   consumersBehind,
   loadOwn,
   shardAt,
@@ -104,16 +103,8 @@ export const listMovesOptionKinds: OptionKinds<ListMovesOptions> = {
 
 /** Returns the moves of the store that are not over, or with `finished` the last ones that are over too, in the order of their announcement. */
 export async function movesOf(
-  store: MoverStore,
-  options: ListMovesOptions = {},
-): Promise<readonly MoveReport[]> {
-  checkStore('movesOf', store, options, listMovesOptionKinds)
-  return movesIn(store.context, options)
-}
-
-export async function movesIn(
-  context: EngineContext,
-  { finished = false, signal }: ListMovesOptions,
+  { context }: MoverStore,
+  { finished = false, signal }: ListMovesOptions = {},
 ): Promise<readonly MoveReport[]> {
   const reports: MoveReport[] = []
   // The ones that are over first: a move that ends meanwhile is in both lists, and in none the other way round.

@@ -5,7 +5,6 @@ import { bucketsOfMove, ofMove, shardAt } from '@looseleaf/protocol/internal'
 import { moveTask } from './move-lease.ts'
 import { recordFromText } from './move-record.ts'
 
-/** A move that is not over. */
 export interface OpenMove {
   /** As announced, or as the source's record tells. */
   readonly move: LayoutMove

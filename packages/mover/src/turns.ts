@@ -1,7 +1,5 @@
-/** Turns of work that should not run at the same time, in the order in which they were asked for. */
-export interface Turns {
-  ask(): Turn
-}
+/** Returns the next turn of work that should not run at the same time, in the order of the calls. */
+export type AskTurn = () => Turn
 
 export interface Turn {
   /** True when all turns before it have ended. */
@@ -9,18 +7,16 @@ export interface Turn {
   end(): void
 }
 
-export function createTurns(): Turns {
+export function createTurns(): AskTurn {
   const queue = new Set<Turn>()
-  return {
-    ask() {
-      const turn: Turn = {
-        get isMine() {
-          return queue.values().next().value === turn
-        },
-        end: () => void queue.delete(turn),
-      }
-      queue.add(turn)
-      return turn
-    },
+  return () => {
+    const turn: Turn = {
+      get isMine() {
+        return queue.values().next().value === turn
+      },
+      end: () => void queue.delete(turn),
+    }
+    queue.add(turn)
+    return turn
   }
 }

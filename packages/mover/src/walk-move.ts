@@ -123,10 +123,10 @@ async function empty(job: MoveJob): Promise<void> {
 
 /** Does work in its turn among the moves of a call. Renews the lease while it waits for the turn. */
 async function inTurn<T>(
-  { work: { context, signal }, lease, turns }: MoveJob,
+  { work: { context, signal }, lease, askTurn }: MoveJob,
   does: () => Promise<T>,
 ): Promise<T> {
-  const turn = turns.ask()
+  const turn = askTurn()
   try {
     while (!turn.isMine) {
       await context.time.sleep(TURN_MS, signal)

@@ -14,7 +14,7 @@ import {
   type PlannedMove,
   withdrawDraining,
 } from '@looseleaf/protocol/internal'
-import { tunedResumeMoves } from './move-buckets.ts'
+import { resumeMoves } from './move-buckets.ts'
 import { createMoveLine } from './move-line.ts'
 import type { MoveOptions } from './move-options.ts'
 import type { MoveReport } from './move-report.ts'
@@ -100,8 +100,7 @@ async function walkPlans(
     movableLayout((await context.catalog.reload({ signal })).layout)
   const reports = new Map<number, MoveReport>()
   for (;;) {
-    for (const report of await tunedResumeMoves({ context }, options, isOfRequest))
-      reports.set(report.id, report)
+    for (const report of await resumeMoves({ context }, options, isOfRequest)) reports.set(report.id, report)
     const layout = await layoutNow()
     if (!goesOn(layout)) return [...reports.values()]
     const plan = await withRetries(context, signal, () =>
@@ -141,10 +140,7 @@ interface AnnouncedMove {
 }
 
 function rowsOf(moves: readonly AnnouncedMove[]): number {
-  return moves.reduce(
-    (sum, { planned: { entities, tombstones, rows } }) => sum + entities + tombstones + rows,
-    0,
-  )
+  return moves.reduce((sum, { planned }) => sum + planned.entities + planned.tombstones + planned.rows, 0)
 }
 
 /** Announces a move. Resolves with undefined if its buckets are in another move by now. */

@@ -2,7 +2,7 @@ import { isLooseleafError } from '@looseleaf/core'
 import type { LayoutMove } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { consumersBehind, createThrottle, type MoveWork, type Throttle } from '@looseleaf/protocol/internal'
-import { createTurns, type Turns } from './turns.ts'
+import { createTurns, type AskTurn } from './turns.ts'
 import { findMove, openMoves, type OpenMove } from './open-moves.ts'
 import { claimMove, isLeaseLost, type MoveLease } from './move-lease.ts'
 import { namesOf, reported } from './move-events.ts'
@@ -20,7 +20,7 @@ export interface SharedWork {
   /** Copies and deletes of all moves of the call, so that a rate limit holds for them together. */
   readonly throttle: Throttle
   /** Turns for everything but waits. */
-  readonly turns: Turns
+  readonly askTurn: AskTurn
 }
 
 /** The time by which all shards had the announcement of a move, by the clock of `elapsedBy`; undefined while it is unknown. */
@@ -50,7 +50,7 @@ export async function workOn(
 ): Promise<MoveReport> {
   const { signal } = options
   const tuning = { ...TUNING, ...options }
-  const work = workOf(context, move, line, signal)
+  const work = { context, move, throttle: line.throttle, signal }
   let isWaiting = false
   let record: MoveRecord | undefined
   let owner = context.random.uuid()
@@ -82,7 +82,7 @@ export async function workOn(
 }
 
 export function sharedWork(context: EngineContext, { rowsPerSecond }: Tuned<MoveOptions>): SharedWork {
-  return { throttle: createThrottle(context.time, rowsPerSecond, context.share), turns: createTurns() }
+  return { throttle: createThrottle(context.time, rowsPerSecond, context.share), askTurn: createTurns() }
 }
 
 /** The line of a call with one move at a time. */
@@ -92,15 +92,6 @@ export function lineOfOne(
   announcement: Announcement = { at: undefined },
 ): MoveInLine {
   return { ...sharedWork(context, options), announcement }
-}
-
-function workOf(
-  context: EngineContext,
-  move: LayoutMove,
-  { throttle }: SharedWork,
-  signal: AbortSignal | undefined,
-): MoveWork {
-  return { context, move, throttle, signal }
 }
 
 function claimed(
@@ -128,7 +119,7 @@ async function underLease(
   lease: MoveLease,
   options: Tuned<MoveOptions>,
   walk: Walk,
-  { turns, announcement, onHandedOver }: MoveInLine,
+  { askTurn, announcement, onHandedOver }: MoveInLine,
 ): Promise<boolean> {
   const work: MoveWork = { ...moveWork, onStatement: () => lease.saveDue() }
   const { context, move, signal } = work
@@ -138,10 +129,8 @@ async function underLease(
     await reported(work, async () => {
       await context.catalog.reload({ signal })
       const found = await findMove(context, move.id, { signal })
-      await walk(
-        { work, lease, meter, tuning: { ...TUNING, ...options }, turns, announcement, onHandedOver },
-        found,
-      )
+      const tuning = { ...TUNING, ...options }
+      await walk({ work, lease, meter, tuning, askTurn, announcement, onHandedOver }, found)
       return record.step
     })
   } catch (error) {
@@ -169,16 +158,9 @@ export async function emptySources(
     if (phase !== undefined || (await consumersBehind({ context, move, signal })).length > 0) continue
     const lease = await claimed(context, move, options, context.random.uuid())
     if (lease === undefined) continue
-    if (
-      await underLease(
-        workOf(context, move, line, signal),
-        lease,
-        { ...options, consumersMs: 0 },
-        walkOpen,
-        line,
-      )
-    )
-      reports.push(await readMove(context, move, { signal }))
+    const work = { context, move, throttle: line.throttle, signal }
+    const isOver = await underLease(work, lease, { ...options, consumersMs: 0 }, walkOpen, line)
+    if (isOver) reports.push(await readMove(context, move, { signal }))
   }
   return reports
 }

@@ -1,5 +1,6 @@
-import { LooseleafError, type BulkOptions, type CallOptions, type SharedCacheFactory } from '@looseleaf/core'
+import { type BulkOptions, type CallOptions, type SharedCacheFactory } from '@looseleaf/core'
 import {
+  badOption,
   badArgument,
   checkOptions,
   hasMethods,
@@ -236,8 +237,7 @@ export const optionsOf: OptionsOf = {
 /** Throws `BAD_OPTION` for options that `open` does not take. A policy that only `setPolicies` changes has a message of its own. */
 export function checkOpen(options: DataStoreOptions): void {
   if (isRecord(options) && options['keepTombstonesMs'] !== undefined)
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       'DataStore.open has no option keepTombstonesMs: it is a policy of the store. Set it with `store.setPolicies({ keepTombstonesMs })`.',
     )
   checkOptions('DataStore.open', options, optionsOf.open)

@@ -7,7 +7,7 @@ import { DataStore } from '@looseleaf/store'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'
-import { moveBuckets } from '@looseleaf/mover'
+import { moveBuckets } from '@looseleaf/mover/internal'
 import { checkIndexes, contentsOf, filledStore, indexes, openStore, SOME_BUCKETS } from './stores.ts'
 
 const plan = { from: 0, to: 1, buckets: SOME_BUCKETS }

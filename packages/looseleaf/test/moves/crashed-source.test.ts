@@ -6,7 +6,7 @@ import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { crashingShards, type CrashingShards } from '@looseleaf-tooling/kit/crashing-shards'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { moveBuckets } from '@looseleaf/mover'
+import { moveBuckets } from '@looseleaf/mover/internal'
 import { SOME_BUCKETS } from './stores.ts'
 
 function faultyShards(plan: FaultPlan): CrashingShards {

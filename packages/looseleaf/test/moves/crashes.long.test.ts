@@ -4,8 +4,8 @@ import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { isLong } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, test } from 'vitest'
 import { dyingDriver } from '../../../cleaner/test/broken-driver.ts'
-import { movesOf, type MoveProgress } from '@looseleaf/mover'
-import { tunedMoveBuckets, tunedResumeMoves, tunedUndoMove } from '@looseleaf/mover/internal'
+import type { MoveProgress } from '@looseleaf/mover'
+import { moveBuckets, movesOf, resumeMoves, undoMove } from '@looseleaf/mover/internal'
 import {
   checkIndexes,
   checkQueries,
@@ -36,7 +36,7 @@ async function moveUntilDeath(
   let step: MoveProgress['step'] = 'copying'
   dying.dieAfter(calls)
   try {
-    await tunedMoveBuckets(store, plan, { ...tuning, onProgress: (each) => void (step = each.step) })
+    await moveBuckets(store, plan, { ...tuning, onProgress: (each) => void (step = each.step) })
     return undefined
   } catch (error) {
     if (!isLooseleafError(error, 'CLOSED')) throw error
@@ -65,7 +65,7 @@ describe.each([
       const step = await moveUntilDeath(driver, calls, withEffect)
       steps.add(step ?? 'lived')
       const other = await openStore(driver, leapingTime())
-      await tunedResumeMoves(other, tuning)
+      await resumeMoves(other, tuning)
       const isAnnounced = (await openStore(driver)).context.catalog.current().layout?.revision !== 0
       await expectWhole(driver, before, isAnnounced ? 1 : 0)
       await driver.close()
@@ -86,12 +86,12 @@ describe.each([
       const [open] = await movesOf(other)
       if (open !== undefined && open.state !== 'emptying') {
         const isLate = open.handedOver > 0
-        const undo = tunedUndoMove(other, open.id, tuning)
+        const undo = undoMove(other, open.id, tuning)
         if (isLate) await expect(undo).rejects.toMatchObject({ code: 'CONFLICT' })
         else expect(await undo).toMatchObject({ state: 'undone', handedOver: 0 })
         if (isLate) finished++
         else undone++
-        await tunedResumeMoves(other, tuning)
+        await resumeMoves(other, tuning)
         await expectWhole(driver, before, isLate ? 1 : 0)
       }
       await driver.close()
@@ -110,7 +110,7 @@ test('another mover finishes an undo, at whatever step the first one died', asyn
     const store = await openStore(dying.driver, leapingTime())
     const [open] = await movesOf(store)
     dying.dieAfter(calls)
-    const lived = await tunedUndoMove(store, open!.id, tuning).then(
+    const lived = await undoMove(store, open!.id, tuning).then(
       () => true,
       (error: unknown) => {
         if (!isLooseleafError(error, 'CLOSED')) throw error
@@ -119,8 +119,8 @@ test('another mover finishes an undo, at whatever step the first one died', asyn
     )
     const other = await openStore(driver, leapingTime())
     for (const { id, state } of await movesOf(other))
-      if (state !== 'undone') await tunedUndoMove(other, id, tuning)
-    await tunedResumeMoves(other, tuning)
+      if (state !== 'undone') await undoMove(other, id, tuning)
+    await resumeMoves(other, tuning)
     await expectWhole(driver, before, 0)
     await driver.close()
     if (lived) break
@@ -137,8 +137,8 @@ test('a move goes on, or is undone, after the process that began to undo it has 
     const store = await openStore(dying.driver, leapingTime())
     const [open] = await movesOf(store)
     dying.dieAfter(calls)
-    await tunedUndoMove(store, open!.id, tuning).catch(() => {})
-    const [report] = await tunedResumeMoves(await openStore(driver, leapingTime()), tuning)
+    await undoMove(store, open!.id, tuning).catch(() => {})
+    const [report] = await resumeMoves(await openStore(driver, leapingTime()), tuning)
     ends.add(report!.state)
     await expectWhole(driver, before, report!.state === 'undone' ? 0 : 1)
     await driver.close()

@@ -5,7 +5,7 @@ import { DataStore } from '@looseleaf/store'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { keepOpen } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'
-import { moveBuckets, movesOf, undoMove } from '@looseleaf/mover'
+import { moveBuckets, movesOf, undoMove } from '@looseleaf/mover/internal'
 import { filledStore, indexes, SOME_BUCKETS } from './stores.ts'
 
 type OfKind<K> = Extract<MoverEvent, { readonly kind: K }>

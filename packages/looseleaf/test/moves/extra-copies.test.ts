@@ -1,6 +1,6 @@
 import { parseId, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { moveBuckets, movesOf, resumeMoves } from '@looseleaf/mover'
+import { moveBuckets, movesOf, resumeMoves } from '@looseleaf/mover/internal'
 import { entitiesIn } from '@looseleaf/protocol/internal'
 import { expect, test } from 'vitest'
 import { contentsOf, filledStore, openStore, rowsAt, SOME_BUCKETS } from './stores.ts'

@@ -12,8 +12,7 @@ import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { isLong } from '@looseleaf-tooling/vitest/long'
 import { expect, test } from 'vitest'
 import { dyingDriver } from '../../../cleaner/test/broken-driver.ts'
-import { movesOf } from '@looseleaf/mover'
-import { tunedMoveBuckets, tunedResumeMoves, tunedUndoMove } from '@looseleaf/mover/internal'
+import { moveBuckets, movesOf, resumeMoves, undoMove } from '@looseleaf/mover/internal'
 import { announceMove } from '@looseleaf/protocol/internal'
 import {
   checkIndexes,
@@ -69,7 +68,7 @@ function openUnaware(driver: Driver, before: (calls: number) => Promise<unknown>
 
 async function move(driver: Driver, plan: typeof there): Promise<void> {
   const mover = await openStore(driver, time)
-  expect(await tunedMoveBuckets(mover, plan, moving)).toMatchObject({ state: 'done' })
+  expect(await moveBuckets(mover, plan, moving)).toMatchObject({ state: 'done' })
 }
 
 /** Checks that every index is ready, answers every query, and has exactly the rows and claims of the entities. */
@@ -97,7 +96,7 @@ test('a filling reads buckets that were always on the other shard when it read a
       if (!isOpen || operation !== 'pageByAdded' || after !== 0 || owner !== shard) return
       owner = 1 - shard
       moves.push(shard)
-      await tunedMoveBuckets(mover, shard === 0 ? there : back, moving)
+      await moveBuckets(mover, shard === 0 ? there : back, moving)
     },
   }))
   const filler = await openStore(watched, time)
@@ -154,7 +153,7 @@ test('indexes that are added and filled before any call of a mover are complete 
       const filler = await openStore(driver, time)
       expect(await tunedCleanIndex(filler, undefined, filling)).toMatchObject({ complete: true })
     })
-    expect(await tunedMoveBuckets(mover, there, moving)).toMatchObject({ state: 'done' })
+    expect(await moveBuckets(mover, there, moving)).toMatchObject({ state: 'done' })
     if (!isOver) await expectFilled(driver)
     await driver.close()
   }
@@ -177,10 +176,10 @@ test('an index is filled although its filler and a mover die, at whatever call',
       }
     }
     await die((store) => tunedCleanIndex(store, undefined, filling), true)
-    await die((store) => tunedMoveBuckets(store, there, moving), false)
+    await die((store) => moveBuckets(store, there, moving), false)
     await die((store) => tunedCleanIndex(store, undefined, filling), false)
     const other = await openStore(driver, time)
-    await tunedResumeMoves(other, moving)
+    await resumeMoves(other, moving)
     expect(await tunedCleanIndex(other, undefined, filling)).toMatchObject({ complete: true })
     await expectFilled(driver)
     await driver.close()
@@ -219,7 +218,7 @@ test.each([
             const begins = operation === 'pageByAdded' && shard === 1 && after === 0
             if (!isOpen || !begins || ++readings !== reading) return
             await store.shards.add('shard-2.sqlite')
-            const moved = await tunedMoveBuckets(store, { ...there, to: 2, buckets: '0-2047' }, moving)
+            const moved = await moveBuckets(store, { ...there, to: 2, buckets: '0-2047' }, moving)
             expect(moved).toMatchObject({ state: 'done' })
           },
         })),
@@ -246,14 +245,14 @@ test('an index is filled while a move is undone', async () => {
     const dying = dyingDriver(driver, { withEffect: true })
     const mover = await DataStore.open({ shards: keepOpen(dying.driver), time })
     dying.dieAfter(deadAfter)
-    await expect(tunedMoveBuckets(mover, there, moving)).rejects.toMatchObject({ code: 'CLOSED' })
+    await expect(moveBuckets(mover, there, moving)).rejects.toMatchObject({ code: 'CLOSED' })
     let cleaned: unknown
     const undoer = await openUnaware(driver, async (calls) => {
       if (calls !== at) return
       cleaned = await tunedCleanIndex(await openStore(driver, time), undefined, filling)
     })
     const [open] = await movesOf(undoer)
-    expect(await tunedUndoMove(undoer, open!.id, moving)).toMatchObject({ state: 'undone' })
+    expect(await undoMove(undoer, open!.id, moving)).toMatchObject({ state: 'undone' })
     expect(cleaned).toMatchObject({ complete: true })
     await expectFilled(driver)
     await driver.close()
@@ -277,7 +276,7 @@ test('the check of a filling leaves rows to the mover that will copy them', asyn
   expect(announced).toBeDefined()
   const { added } = cleaned.indexes.find(({ index }) => index === 'by_user')!
   expect(added).toBe((await contentsOf(other)).size)
-  await tunedResumeMoves(other, moving)
+  await resumeMoves(other, moving)
   await expectFilled(driver)
   await driver.close()
 })
@@ -295,7 +294,7 @@ test('a unique index with duplicates delays no move, and becomes ready once they
     const mover = await openWatched(driver, async (calls) => {
       if (calls === at) cleaned = await clean()
     })
-    expect(await tunedMoveBuckets(mover, there, moving)).toMatchObject({ state: 'done' })
+    expect(await moveBuckets(mover, there, moving)).toMatchObject({ state: 'done' })
     expect(cleaned).toMatchObject({ complete: false })
     expect(await clean()).toMatchObject({ complete: false })
 
@@ -332,7 +331,7 @@ test('a new generation is filled during a move, and the older one serves its que
     expect(await tunedCleanIndex(filler, 'by_user', filling)).toMatchObject({ complete: true })
     isFilled = true
   })
-  expect(await tunedMoveBuckets(mover, there, moving)).toMatchObject({ state: 'done' })
+  expect(await moveBuckets(mover, there, moving)).toMatchObject({ state: 'done' })
   expect(isFilled).toBe(true)
   expect(await store.hideIndex({ name: 'by_user', generation: 1 })).toBe(true)
   expect(await found()).toBe(before)
@@ -361,7 +360,7 @@ test.each([
       ),
     )
   })
-  expect(await tunedMoveBuckets(mover, there, moving)).toMatchObject({ state: 'done' })
+  expect(await moveBuckets(mover, there, moving)).toMatchObject({ state: 'done' })
   expect(ended).toMatchObject([outcome])
   const store = await openStore(driver, time)
   await store.restoreIndex('by_rank')

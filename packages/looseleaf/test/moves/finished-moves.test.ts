@@ -1,8 +1,7 @@
 import { parseId, type EntityId } from '@looseleaf/core'
 import type { ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { movesOf } from '@looseleaf/mover'
-import { tunedMoveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets, movesOf } from '@looseleaf/mover/internal'
 import { entitiesIn } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
@@ -103,7 +102,7 @@ test('the writes of all processes that waited for buckets of a move are counted,
     }
   })
   const mover = await openStore(watched, leapingTime())
-  await tunedMoveBuckets(mover, { from: 0, to: 1, buckets: '0-1023' }, { groups: 1 })
+  await moveBuckets(mover, { from: 0, to: 1, buckets: '0-1023' }, { groups: 1 })
   await Promise.all(writes)
   const waits = async (): Promise<unknown> => (await mover.shards.moves({ finished: true }))[0]!.waits
   await vi.waitFor(async () => expect(await waits()).toMatchObject({ calls: 4 }), {

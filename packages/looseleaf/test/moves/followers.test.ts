@@ -6,7 +6,7 @@ import { entitiesIn } from '@looseleaf/protocol/internal'
 import type { DataStore, EntityChange } from '@looseleaf/store'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { moveBuckets } from '@looseleaf/mover'
+import { moveBuckets } from '@looseleaf/mover/internal'
 import { contentsOf, filledStore, itemOf, openStore, SOME_BUCKETS } from './stores.ts'
 
 const POLL_MS = 10

@@ -4,7 +4,7 @@ import { entitiesIn, loadOwn } from '@looseleaf/protocol/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { tunedMoveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets } from '@looseleaf/mover/internal'
 import { openStore } from './stores.ts'
 
 test('writes of a bucket that the target serves stay when the next group of buckets is copied', async () => {
@@ -28,7 +28,7 @@ test('writes of a bucket that the target serves stay when the next group of buck
     table === 'catalog' && operation === 'change' ? { before: write, after: write } : undefined,
   )
   const mover = await openStore(watched, leapingTime())
-  await tunedMoveBuckets(mover, { from: 0, to: 1, buckets: '0-1023' }, { groups: 2 })
+  await moveBuckets(mover, { from: 0, to: 1, buckets: '0-1023' }, { groups: 2 })
   expect(n).toBeGreaterThan(8)
   expect(found).toEqual([undefined, ...Array.from({ length: n - 1 }, (_, i) => i + 1)])
 })

@@ -3,8 +3,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { movesOf } from '@looseleaf/mover'
-import { tunedMoveBuckets, tunedResumeMoves, tunedUndoMove } from '@looseleaf/mover/internal'
+import { moveBuckets, movesOf, resumeMoves, undoMove } from '@looseleaf/mover/internal'
 import { checkIndexes, checkQueries, contentsOf, filledStore, openStore, rowsAt } from './stores.ts'
 
 /** The leading shard is neither source nor target, so the source may give buckets up after an undo was announced there. */
@@ -19,7 +18,7 @@ async function moveUntil(
 ): Promise<void> {
   const store = await openStore(driver, leapingTime())
   const interrupted = new AbortController()
-  const moved = tunedMoveBuckets(store, plan, {
+  const moved = moveBuckets(store, plan, {
     ...tuning,
     signal: interrupted.signal,
     onProgress: ({ step, seals: { groups } }) => void (isReached(step, groups) && interrupted.abort()),
@@ -69,15 +68,15 @@ test.each([
     await moveUntil(driver, (step) => step === 'checking')
     const undoing = await openStore(lateUndo(driver), leapingTime())
     const [open] = await movesOf(undoing)
-    await expect(tunedUndoMove(undoing, open!.id, tuning)).rejects.toMatchObject({ code: 'CLOSED' })
+    await expect(undoMove(undoing, open!.id, tuning)).rejects.toMatchObject({ code: 'CLOSED' })
 
     const other = await openStore(driver, leapingTime())
     expect(await movesOf(other)).toMatchObject([{ state: 'undoing', handedOver: 512 }])
     if (isUndoneAgain) {
-      await expect(tunedUndoMove(other, open!.id, tuning)).rejects.toMatchObject({ code: 'CONFLICT' })
+      await expect(undoMove(other, open!.id, tuning)).rejects.toMatchObject({ code: 'CONFLICT' })
       expect(await movesOf(other)).toMatchObject([{ state: 'sealing', forward: 'repair', back: 'move' }])
     }
-    expect(await tunedResumeMoves(other, tuning)).toMatchObject([{ state: 'done' }])
+    expect(await resumeMoves(other, tuning)).toMatchObject([{ state: 'done' }])
     await expectMoved(driver, before)
     await driver.close()
   },
@@ -101,11 +100,11 @@ test('an undo that fails after it has ended the attempt at the source stays anno
   })
   const undoing = await openStore(failing, leapingTime())
   const [open] = await movesOf(undoing)
-  await expect(tunedUndoMove(undoing, open!.id, tuning)).rejects.toMatchObject({ code: 'CLOSED' })
+  await expect(undoMove(undoing, open!.id, tuning)).rejects.toMatchObject({ code: 'CLOSED' })
   const other = await openStore(driver, leapingTime())
   expect(await movesOf(other)).toMatchObject([{ state: 'undoing' }])
   expect(other.context.catalog.current().layout?.moves).toMatchObject([{ phase: 'undoing' }])
-  expect(await tunedResumeMoves(other, tuning)).toMatchObject([{ state: 'undone' }])
+  expect(await resumeMoves(other, tuning)).toMatchObject([{ state: 'undone' }])
   expect(await rowsAt(other, plan.to, plan.buckets)).toBe(0)
   expect(await contentsOf(other)).toEqual(before)
   await driver.close()

@@ -6,8 +6,7 @@ import type { ShardCatalog } from '@looseleaf/core/internal'
 import { entitiesIn } from '@looseleaf/protocol/internal'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { movesOf } from '@looseleaf/mover'
-import { tunedMoveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets, movesOf } from '@looseleaf/mover/internal'
 import { contentsOf, filledStore, openStore, rowsAt, SOME_BUCKETS } from './stores.ts'
 
 const plan = { from: 0, to: 1, buckets: SOME_BUCKETS }
@@ -31,7 +30,7 @@ test('a mover whose attempt began at the target without an answer goes on with i
       },
     }
   })
-  expect(await tunedMoveBuckets(store, plan)).toMatchObject({ state: 'done' })
+  expect(await moveBuckets(store, plan)).toMatchObject({ state: 'done' })
   expect(lost).toBe(1)
   await driver.close()
 })
@@ -51,11 +50,11 @@ test('a source is emptied although the end of the move had reached the first sha
     }
   })
   const from1 = { from: 1, to: 2, buckets: '1400-2000' }
-  expect(await tunedMoveBuckets(store, from1)).toMatchObject({ state: 'done' })
+  expect(await moveBuckets(store, from1)).toMatchObject({ state: 'done' })
   expect(lost).toBe(1)
   expect(await rowsAt(store, 1, from1.buckets)).toBe(0)
   expect(await movesOf(store)).toEqual([])
-  expect(await tunedMoveBuckets(store, { ...from1, from: 2, to: 1 })).toMatchObject({ state: 'done' })
+  expect(await moveBuckets(store, { ...from1, from: 2, to: 1 })).toMatchObject({ state: 'done' })
   await driver.close()
 })
 
@@ -90,7 +89,7 @@ test.each([
     if (serves?.leaving?.[0]?.sealed === undefined) return undefined
     return { before: isAtHandOver ? update : repeat }
   })
-  expect(await tunedMoveBuckets(store, plan, { groups: 1 })).toMatchObject({ state: 'done' })
+  expect(await moveBuckets(store, plan, { groups: 1 })).toMatchObject({ state: 'done' })
   expect(isAgain).toBe(true)
   expect(copies.length).toBeGreaterThan(3)
   const fresh = await openStore(driver)
@@ -112,7 +111,7 @@ test('a mover whose claim of the move had no answer goes on at once, and waits f
     }
   })
   let waits = 0
-  expect(await tunedMoveBuckets(store, plan, { onWait: () => void waits++ })).toMatchObject({ state: 'done' })
+  expect(await moveBuckets(store, plan, { onWait: () => void waits++ })).toMatchObject({ state: 'done' })
   expect({ lost, waits }).toEqual({ lost: 1, waits: 0 })
   await driver.close()
 })

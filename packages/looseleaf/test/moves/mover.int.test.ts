@@ -4,7 +4,7 @@ import { DataStore } from '@looseleaf/store'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { moveBuckets } from '@looseleaf/mover'
+import { moveBuckets } from '@looseleaf/mover/internal'
 import { checkIndexes, checkQueries, contentsOf, fill, indexes, rowsAt, SOME_BUCKETS } from './stores.ts'
 
 test('a move between two servers hands 2,000 entities over, and every query answers as before', async () => {

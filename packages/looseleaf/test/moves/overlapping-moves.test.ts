@@ -4,8 +4,7 @@ import { announceMove } from '@looseleaf/protocol/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { moveBuckets, movesOf, undoMove } from '@looseleaf/mover'
-import { tunedResumeMoves } from '@looseleaf/mover/internal'
+import { moveBuckets, movesOf, resumeMoves, undoMove } from '@looseleaf/mover/internal'
 import { checkIndexes, contentsOf, filledStore, openStore, rowsAt, SOME_BUCKETS } from './stores.ts'
 
 const plan = { from: 0, to: 1, buckets: SOME_BUCKETS }
@@ -38,7 +37,7 @@ test('copies of an undone move are deleted although another move has some of its
   expect(await rowsAt(mover, 1, REST)).toBeGreaterThan(0)
 
   await announceMove(mover.context, { ...plan, buckets: PART })
-  await tunedResumeMoves(mover, { leaseMs: 1 })
+  await resumeMoves(mover, { leaseMs: 1 })
   expect(await rowsAt(mover, 1, REST)).toBe(0)
   expect(await rowsAt(mover, 0, PART)).toBe(0)
   expect(await contentsOf(mover)).toEqual(before)
@@ -63,7 +62,7 @@ test('a source is emptied of the buckets that have not come back although others
   const mover = await openStore(driver, leapingTime())
   expect(await rowsAt(mover, 0, REST)).toBeGreaterThan(0)
   expect(await moveBuckets(mover, { from: 1, to: 0, buckets: PART })).toMatchObject({ state: 'done' })
-  await tunedResumeMoves(mover, { leaseMs: 1 })
+  await resumeMoves(mover, { leaseMs: 1 })
   expect(await rowsAt(mover, 0, REST)).toBe(0)
   expect(await contentsOf(mover)).toEqual(before)
   await checkIndexes(mover)

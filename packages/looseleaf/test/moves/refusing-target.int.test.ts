@@ -4,8 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mysqlShards } from '@looseleaf/driver-mysql'
-import { movesOf } from '@looseleaf/mover'
-import { tunedMoveBuckets, tunedResumeMoves, tunedUndoMove } from '@looseleaf/mover/internal'
+import { moveBuckets, movesOf, resumeMoves, undoMove } from '@looseleaf/mover/internal'
 import { DataStore } from '@looseleaf/store'
 import { bucketOfId } from '@looseleaf/router'
 import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
@@ -98,7 +97,7 @@ async function interruptedMove(): Promise<void> {
   await using store = await open({ migrate: true })
   await fill(store, COUNT)
   const aborter = new AbortController()
-  const move = tunedMoveBuckets(store, PLAN, {
+  const move = moveBuckets(store, PLAN, {
     signal: aborter.signal,
     onProgress({ counts }) {
       if (counts.entities > 0) aborter.abort()
@@ -125,12 +124,12 @@ test('a move whose target becomes read-only names the setting, and is resumed wh
   const before = await contentsOf(store)
   onTestFinished(() => ask('SET GLOBAL read_only = OFF'))
   await ask('SET GLOBAL read_only = ON')
-  await expect(tunedResumeMoves(store, TUNING)).rejects.toMatchObject({
+  await expect(resumeMoves(store, TUNING)).rejects.toMatchObject({
     code: 'SHARD_UNAVAILABLE',
     message: expect.stringMatching(/read-only .*set read_only to OFF/) as string,
   })
   await ask('SET GLOBAL read_only = OFF')
-  expect(await tunedResumeMoves(store, TUNING)).toMatchObject([{ state: 'done' }])
+  expect(await resumeMoves(store, TUNING)).toMatchObject([{ state: 'done' }])
   await expectWhole(store, before, 1)
 }, 60_000)
 
@@ -141,12 +140,12 @@ test('a move is undone while its target is read-only, and the copies are deleted
   const [{ id } = { id: 0 }] = await movesOf(store)
   onTestFinished(() => ask('SET GLOBAL read_only = OFF'))
   await ask('SET GLOBAL read_only = ON')
-  expect(await tunedUndoMove(store, id, TUNING)).toMatchObject({
+  expect(await undoMove(store, id, TUNING)).toMatchObject({
     state: 'undoing',
     heldUpBy: expect.stringContaining('read-only') as string,
   })
   await ask('SET GLOBAL read_only = OFF')
-  expect(await tunedResumeMoves(store, TUNING)).toMatchObject([{ id, state: 'undone' }])
+  expect(await resumeMoves(store, TUNING)).toMatchObject([{ id, state: 'undone' }])
   await expectWhole(store, before, 0)
 }, 60_000)
 
@@ -155,7 +154,7 @@ test('a move that lacks a right on its target names it, and is resumed after the
   await ask(`REVOKE INSERT ON store.* FROM ${user()}`)
   {
     await using denied = await open()
-    await expect(tunedResumeMoves(denied, TUNING)).rejects.toMatchObject({
+    await expect(resumeMoves(denied, TUNING)).rejects.toMatchObject({
       code: 'SHARD_DENIED',
       message: expect.stringMatching(/INSERT/) as string,
     })
@@ -163,7 +162,7 @@ test('a move that lacks a right on its target names it, and is resumed after the
   await ask(`GRANT INSERT ON store.* TO ${user()}`)
   await using store = await open()
   const before = await contentsOf(store)
-  expect(await tunedResumeMoves(store, TUNING)).toMatchObject([{ state: 'done' }])
+  expect(await resumeMoves(store, TUNING)).toMatchObject([{ state: 'done' }])
   await expectWhole(store, before, 1)
 }, 60_000)
 
@@ -179,7 +178,7 @@ test('a move to a target without room says so, and is resumed when there is room
     await store.put({ ...itemOf(COUNT + bytes / LARGE_BYTES), pad: randomBytes(LARGE_BYTES) }, { id })
   }
   const before = await contentsOf(store)
-  await expect(tunedMoveBuckets(store, PLAN, TUNING)).rejects.toMatchObject({
+  await expect(moveBuckets(store, PLAN, TUNING)).rejects.toMatchObject({
     code: 'SHARD_FULL',
     shard: expect.stringContaining(new URL(adminUrl()).host) as string,
   })
@@ -190,6 +189,6 @@ test('a move to a target without room says so, and is resumed when there is room
   await target.stop()
   target = await startTarget('60M')
   await using later = await open()
-  expect(await tunedResumeMoves(later, TUNING)).toMatchObject([{ state: 'done' }])
+  expect(await resumeMoves(later, TUNING)).toMatchObject([{ state: 'done' }])
   await expectWhole(later, before, 1)
 }, 60_000)

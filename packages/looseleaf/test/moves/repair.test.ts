@@ -2,7 +2,7 @@ import { LooseleafError, type Driver } from '@looseleaf/core'
 import type { ShardServes } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
-import { tunedMoveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets } from '@looseleaf/mover/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
@@ -26,7 +26,7 @@ async function moveUntilHandOver(driver: Driver, { begins }: { readonly begins: 
       : undefined,
   )
   const store = await openStore(watched, leapingTime())
-  await expect(tunedMoveBuckets(store, PLAN, { groups: 2, leaseMs: 1 })).rejects.toMatchObject({
+  await expect(moveBuckets(store, PLAN, { groups: 2, leaseMs: 1 })).rejects.toMatchObject({
     code: 'CLOSED',
   })
 }

@@ -4,7 +4,7 @@ import type { DataStore } from '@looseleaf/store'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { faultyDriver } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'
-import { moveBuckets } from '@looseleaf/mover'
+import { moveBuckets } from '@looseleaf/mover/internal'
 import { contentsOf, filledStore, openStore, SOME_BUCKETS } from './stores.ts'
 
 const COUNT = 1_200

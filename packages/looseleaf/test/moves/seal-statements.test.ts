@@ -5,7 +5,7 @@ import { entitiesIn } from '@looseleaf/protocol/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { tunedMoveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets } from '@looseleaf/mover/internal'
 import { openStore } from './stores.ts'
 
 const connections = { opened: 1, open: 1, idle: 1, limit: 1, waiting: 0, refusal: undefined }
@@ -38,7 +38,7 @@ async function callsUnderSeals(options: {
     return { before: async () => void (await writer.put({ n: 1 }, { id })) }
   })
   const mover = await openStore(watched, leapingTime())
-  await tunedMoveBuckets(mover, { from: 0, to: 1, buckets: '0-1023' }, { groups: 2 })
+  await moveBuckets(mover, { from: 0, to: 1, buckets: '0-1023' }, { groups: 2 })
   return seals
 }
 

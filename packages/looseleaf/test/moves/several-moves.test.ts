@@ -2,7 +2,7 @@ import { LooseleafError, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { loadShardCatalog } from '@looseleaf/index-engine/internal'
 import { faultyDriver } from '@looseleaf/testkit'
-import { drainShard, tunedMoveBuckets, tunedResumeMoves } from '@looseleaf/mover/internal'
+import { drainShard, moveBuckets, resumeMoves } from '@looseleaf/mover/internal'
 import type { DataStore } from '@looseleaf/store'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
@@ -40,7 +40,7 @@ test('four moves at once between three shards lose nothing while two writers go 
   const before = await contentsOf(await openStore(driver))
   const movers = await Promise.all(MOVES.map(() => openStore(driver, leapingTime())))
   const moving = Promise.all(
-    movers.map((mover, i) => tunedMoveBuckets(mover, MOVES[i]!, { groups: 2, pollMs: 1 })),
+    movers.map((mover, i) => moveBuckets(mover, MOVES[i]!, { groups: 2, pollMs: 1 })),
   )
   const store = await openStore(driver)
   const written = await writeDuring(store, moving)
@@ -170,7 +170,7 @@ test('every shard has the announcement of a move before its first copy, although
       : undefined,
   )
   const dead = await openStore(dying, leapingTime())
-  await expect(tunedMoveBuckets(dead, MOVES[0]!)).rejects.toMatchObject({ code: 'CLOSED' })
+  await expect(moveBuckets(dead, MOVES[0]!)).rejects.toMatchObject({ code: 'CLOSED' })
   const movesOn = async (number: number): Promise<number | undefined> =>
     (await loadShardCatalog(driver.shards[number]!))?.layout?.moves?.length
   expect(await Promise.all([0, 1, 2].map(movesOn))).toEqual([1, 1, undefined])
@@ -180,6 +180,6 @@ test('every shard has the announcement of a move before its first copy, although
     operation === 'receive' ? { before: async () => void found.push(await movesOn(2)) } : undefined,
   )
   const mover = await openStore(watched, leapingTime())
-  expect(await tunedResumeMoves(mover)).toMatchObject([{ state: 'done' }])
+  expect(await resumeMoves(mover)).toMatchObject([{ state: 'done' }])
   expect(found[0]).toBe(1)
 })

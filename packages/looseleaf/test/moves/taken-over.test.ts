@@ -1,5 +1,5 @@
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { tunedMoveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets } from '@looseleaf/mover/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
@@ -14,11 +14,11 @@ test('a mover that was suspended while another one finished its move reports the
   let other: Promise<unknown> | undefined
   const suspended = faultyDriver(driver, ({ operation }) => {
     if (operation !== 'receive' || other !== undefined) return undefined
-    other = tunedMoveBuckets(store, PLAN)
+    other = moveBuckets(store, PLAN)
     return { before: () => other as Promise<void> }
   })
   const mover = await openStore(suspended, leapingTime())
-  expect(await tunedMoveBuckets(mover, PLAN, { leaseMs: 1 })).toMatchObject({ state: 'done' })
+  expect(await moveBuckets(mover, PLAN, { leaseMs: 1 })).toMatchObject({ state: 'done' })
   expect(await other).toMatchObject({ state: 'done' })
   const fresh = await openStore(driver)
   expect(await contentsOf(fresh)).toEqual(before)

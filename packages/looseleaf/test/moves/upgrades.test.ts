@@ -2,7 +2,7 @@ import { checkIndex } from '@looseleaf/cleaner'
 import { tunedCleanIndex } from '@looseleaf/cleaner/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineKind, indexesOf, typed, upgradeKinds } from '@looseleaf/kinds'
-import { tunedMoveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets } from '@looseleaf/mover/internal'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
@@ -36,7 +36,7 @@ test('an index of a kind is filled, and its entities are upgraded, while buckets
   const mover = await open()
   const moves: number[] = []
   const move = async (from: number, to: number): Promise<void> => {
-    await tunedMoveBuckets(mover, { from, to, buckets: SOME_BUCKETS }, { groups: 2 })
+    await moveBuckets(mover, { from, to, buckets: SOME_BUCKETS }, { groups: 2 })
     moves.push(to)
   }
   let isOpen = false

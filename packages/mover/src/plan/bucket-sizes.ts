@@ -18,7 +18,7 @@ type Counts = { -readonly [Count in keyof BucketSize]: number }
 /** By bucket. A bucket without rows has no size. In a store without buckets, the bucket 0 has everything. */
 export type BucketSizes = ReadonlyMap<number, BucketSize>
 
-const NOTHING: BucketSize = { entities: 0, tombstones: 0, bytes: 0, rows: 0 }
+const NOTHING: Counts = { entities: 0, tombstones: 0, bytes: 0, rows: 0 }
 
 /**
  * Counts everything that a shard has, by bucket, in one pass over its entities and index tables, without reading bodies. Gives way to live
@@ -56,14 +56,8 @@ export async function sizesOn(work: StoreWork, number: number): Promise<BucketSi
 
 /** Adds sizes up. */
 export function totalOf(sizes: Iterable<BucketSize>): BucketSize {
-  let total = NOTHING
-  for (const { entities, tombstones, bytes, rows } of sizes) {
-    total = {
-      entities: total.entities + entities,
-      tombstones: total.tombstones + tombstones,
-      bytes: total.bytes + bytes,
-      rows: total.rows + rows,
-    }
-  }
+  const total = { ...NOTHING }
+  for (const size of sizes)
+    for (const name of ['entities', 'tombstones', 'bytes', 'rows'] as const) total[name] += size[name]
   return total
 }

@@ -1,5 +1,5 @@
 import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
-import { badArgument, type CatalogEntry, type StoreLayout } from '@looseleaf/core/internal'
+import { badOption, badArgument, type CatalogEntry, type StoreLayout } from '@looseleaf/core/internal'
 import {
   CATALOG_FORMAT,
   changeCatalogContents,
@@ -45,10 +45,7 @@ export async function addShard(
   if (typeof address !== 'string' && (typeof address !== 'object' || address === null))
     throw badArgument('shards.add', 'the address, the URL or the options of a shard', address)
   if (driver.shardAt === undefined)
-    throw new LooseleafError(
-      'BAD_OPTION',
-      'The driver of this store knows only the shards that it was given.',
-    )
+    throw badOption('The driver of this store knows only the shards that it was given.')
   const shard = driver.shardAt(address)
   const { number, isMember } = await requireCandidate(context, shard, { signal })
   const before = isMember && (await loadLayout(context, { signal })).shards[number]?.state !== 'joining'

@@ -1,5 +1,5 @@
 import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
-import { isOutage, type StoreLayout } from '@looseleaf/core/internal'
+import { badOption, isOutage, type StoreLayout } from '@looseleaf/core/internal'
 import {
   anyCatalog,
   bucketsOf,
@@ -38,8 +38,7 @@ export async function removeShard(
 ): Promise<void> {
   const { driver, catalog, time } = context
   if (bucketsOf(context.router) === undefined)
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       'The router of this store has no buckets, so its layout is fixed, and no shard can be removed.',
     )
   const { layout } = await catalog.reload({ signal })

@@ -2,20 +2,20 @@ import type { CallOptions } from '@looseleaf/core'
 import { checkOptions, requireKind, type OptionKind } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type {
+  ListMovesOptions,
   MoveOptions,
   MovePlan,
   MoveReport,
   MoveRequest,
-  ListMovesOptions,
   PlannedMove,
 } from '@looseleaf/mover'
 import {
   drainShard,
-  movesIn,
+  moveBuckets,
+  movesOf,
   rebalanceShards,
   stopDraining,
-  tunedMoveBuckets,
-  tunedUndoMove,
+  undoMove,
 } from '@looseleaf/mover/internal'
 import { optionsOf } from '../call-options.ts'
 import type { StoreCalls } from '../observing/store-calls.ts'
@@ -126,7 +126,7 @@ export function createStoreShards(context: EngineContext, calls: StoreCalls): St
     async move(planned, options = {}) {
       checkOptions('shards.move', options, optionsOf.move)
       calls.checkOpen()
-      return tunedMoveBuckets({ context }, planned, options)
+      return moveBuckets({ context }, planned, options)
     },
     async drain(shard, options = {}) {
       checkOptions('shards.drain', options, optionsOf.move)
@@ -146,13 +146,13 @@ export function createStoreShards(context: EngineContext, calls: StoreCalls): St
     },
     async moves(options = {}) {
       checkOptions('shards.moves', options, optionsOf.moves)
-      return calls.pass('shards.moves', () => movesIn(context, options))
+      return calls.pass('shards.moves', () => movesOf({ context }, options))
     },
     async undo(move, options = {}) {
       checkOptions('shards.undo', options, optionsOf.move)
       requireKind('The move of shards.undo', move, moveNumber)
       calls.checkOpen()
-      return tunedUndoMove({ context }, move, options)
+      return undoMove({ context }, move, options)
     },
     async repair(options = {}) {
       checkOptions('shards.repair', options, optionsOf.move)

@@ -1,14 +1,15 @@
 import { isLooseleafError, parseId, type Time } from '@looseleaf/core'
 import { bucketsIn, unionOfRanges } from '@looseleaf/core/internal'
 import { bucketOfRow, deriveEntryRows } from '@looseleaf/index-engine/internal'
+import type { MoveOptions, MoveReport, MoverStore } from '@looseleaf/mover'
 import {
   drainShard,
-  tunedMoveBuckets,
-  tunedResumeMoves,
-  tunedUndoMove,
+  moveBuckets,
+  movesOf,
+  resumeMoves,
+  undoMove,
   type Tuned,
 } from '@looseleaf/mover/internal'
-import { movesOf, type MoveOptions, type MoveReport, type MoverStore } from '@looseleaf/mover'
 import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/kit/random'
 import type { Checker } from '../checks.ts'
@@ -125,7 +126,7 @@ async function act(options: MoverOptions): Promise<void> {
 async function move(options: MoverOptions, plan: PlannedMove): Promise<void> {
   const { random, moved, task, time } = options
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const report = await attempt(options, () => tunedMoveBuckets(moved, plan, tuned(options)))
+    const report = await attempt(options, () => moveBuckets(moved, plan, tuned(options)))
     if (report !== undefined) ended(options, report)
     if (report?.state === 'done') task.last = plan
     if (report !== undefined || task.isImpossible || random.chance(0.1)) return
@@ -165,12 +166,12 @@ async function undoLater(options: MoverOptions): Promise<void> {
   await attempt(options, async () => {
     const open = await movesOf(store)
     if (open.length > 0)
-      ended(options, await tunedUndoMove(moved, random.pick(open).id, { leaseMs: 3_000, pollMs: 200 }))
+      ended(options, await undoMove(moved, random.pick(open).id, { leaseMs: 3_000, pollMs: 200 }))
   })
 }
 
 async function resume(options: MoverOptions): Promise<void> {
-  for (const report of await tunedResumeMoves(options.moved, tuned(options))) ended(options, report)
+  for (const report of await resumeMoves(options.moved, tuned(options))) ended(options, report)
 }
 
 function ended({ outcomes, life, note }: MoverOptions, { id, state }: MoveReport): void {

@@ -1,8 +1,7 @@
 import { sweep, type Cleaner } from '@looseleaf/cleaner'
 import { drainPending } from '@looseleaf/cleaner/internal'
 import { formatId } from '@looseleaf/core'
-import { movesOf } from '@looseleaf/mover'
-import { tunedResumeMoves } from '@looseleaf/mover/internal'
+import { movesOf, resumeMoves } from '@looseleaf/mover/internal'
 import type { DataStore } from '@looseleaf/store'
 import type { Consumed } from '../history/consumed.ts'
 import type { Follower } from '../history/follower.ts'
@@ -86,7 +85,7 @@ export async function endWell(options: EndingOptions): Promise<void> {
 async function endMoves({ checker, world }: EndingOptions, store: DataStore): Promise<void> {
   const failures: string[] = []
   for (let tries = 0; tries < MAX_RESUMES && (await movesOf(store)).length > 0; tries++)
-    await tunedResumeMoves(store, { pollMs: 1_000 }).catch((error: unknown) => failures.push(String(error)))
+    await resumeMoves(store, { pollMs: 1_000 }).catch((error: unknown) => failures.push(String(error)))
   const open = await movesOf(store)
   const { owners } = world
   const stray = owners

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanIndex, type CleanResult } from '@looseleaf/cleaner'
 import type { DataStore } from '@looseleaf/store'
 import { expect } from 'vitest'
-import { tunedMoveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets } from '@looseleaf/mover/internal'
 import { SOME_BUCKETS } from '../stores.ts'
 import { endAttack } from './end-attack.ts'
 import { attackedIndexes, lateIndexes } from './indexes.ts'
@@ -27,7 +27,7 @@ export async function moveToAndFro(
   try {
     for (const [i, [from, to]] of [[0, 1] as const, [1, 0] as const].entries()) {
       const [report, filled] = await Promise.all([
-        tunedMoveBuckets(mover, { from, to, buckets: SOME_BUCKETS }, { groups }),
+        moveBuckets(mover, { from, to, buckets: SOME_BUCKETS }, { groups }),
         addAndFill(mover, lateIndexes[i]!),
       ])
       expect(report).toMatchObject({ state: 'done', handedOver: 1_024 })

@@ -3,7 +3,7 @@ import { DataStore } from '@looseleaf/store'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { tunedMoveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets } from '@looseleaf/mover/internal'
 import { SOME_BUCKETS } from '../stores.ts'
 import { Consumed, versionsOf } from './consumed.ts'
 import { finishMoves } from './moving.ts'
@@ -29,7 +29,7 @@ test('two processes of a consumer on MariaDB hand the states of every entity ove
     [0, 1],
     [1, 0],
   ].entries()) {
-    const moving = tunedMoveBuckets(mover, { from: from!, to: to!, buckets: SOME_BUCKETS }, { groups: 2 })
+    const moving = moveBuckets(mover, { from: from!, to: to!, buckets: SOME_BUCKETS }, { groups: 2 })
     for (const id of ids.slice(0, 100)) await second.put({ n: n + 1_000 }, { id })
     await moving
     for (const id of ids.slice(50, 150)) {

@@ -6,7 +6,7 @@ import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { tunedMoveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets } from '@looseleaf/mover/internal'
 import { openStore, itemOf, SOME_BUCKETS } from '../stores.ts'
 import { Consumed, poll, versionsOf } from './consumed.ts'
 import { finishMoves, moveUntil, PLAN } from './moving.ts'
@@ -286,7 +286,7 @@ test('a retry in flight at the hand-over keeps later changes of its entity, and 
     hangs = true
     await poll(() => isHanging).toBe(true)
   })
-  const report = await tunedMoveBuckets(watchedMover, PLAN, ONE_GROUP)
+  const report = await moveBuckets(watchedMover, PLAN, ONE_GROUP)
   expect(isHanging).toBe(true)
   expect(report).toMatchObject({ state: 'emptying', heldUpBy: expect.stringContaining('search') })
   await rewrite(bad, 1)
@@ -325,7 +325,7 @@ test('a process that was suspended while an entity moved does not take it for de
     isSuspended = true
     await poll(() => isWaiting).toBe(true)
   })
-  const report = await tunedMoveBuckets(stoppedMover, PLAN, ONE_GROUP)
+  const report = await moveBuckets(stoppedMover, PLAN, ONE_GROUP)
   isDown = false
   await replayDeadLetters(store, 'search')
   isSuspended = false

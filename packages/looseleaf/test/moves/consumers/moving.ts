@@ -1,8 +1,7 @@
 import type { DataStore } from '@looseleaf/store'
 import { expect } from 'vitest'
-import { tunedMoveBuckets, tunedResumeMoves } from '@looseleaf/mover/internal'
 import type { MoveProgress, PlannedMove } from '@looseleaf/mover'
-import { movesOf } from '@looseleaf/mover'
+import { moveBuckets, movesOf, resumeMoves } from '@looseleaf/mover/internal'
 import { SOME_BUCKETS } from '../stores.ts'
 
 export const PLAN = { from: 0, to: 1, buckets: SOME_BUCKETS }
@@ -17,14 +16,14 @@ export async function moveUntil(
   const onProgress = ({ step }: { readonly step: MoveProgress['step'] }): void => {
     if (step === last) stopped.abort()
   }
-  const moving = tunedMoveBuckets(mover, plan, { groups: 2, onProgress, signal: stopped.signal })
+  const moving = moveBuckets(mover, plan, { groups: 2, onProgress, signal: stopped.signal })
   await expect(moving).rejects.toMatchObject({ code: 'ABORTED' })
 }
 
 /** Goes on with all moves until they are over. Consumers need some real time. */
 export async function finishMoves(mover: DataStore): Promise<void> {
   while ((await movesOf(mover)).length > 0) {
-    await tunedResumeMoves(mover, { consumersMs: 0 })
+    await resumeMoves(mover, { consumersMs: 0 })
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

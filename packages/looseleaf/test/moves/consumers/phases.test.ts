@@ -7,8 +7,7 @@ import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { fastTime, leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { moveBuckets, movesOf } from '@looseleaf/mover'
-import { tunedResumeMoves } from '@looseleaf/mover/internal'
+import { moveBuckets, movesOf, resumeMoves } from '@looseleaf/mover/internal'
 import { contentsOf, filledStore, openStore, rowsAt } from '../stores.ts'
 import { Consumed, poll, versionsOf } from './consumed.ts'
 import { finishMoves, moveUntil, PLAN } from './moving.ts'
@@ -159,7 +158,7 @@ test('a consumer that registers while the source is being emptied misses no enti
   const resume = async (): Promise<void> => {
     if (!isFirst) return
     isFirst = false
-    await tunedResumeMoves(mover, { consumersMs: 0 })
+    await resumeMoves(mover, { consumersMs: 0 })
   }
   // A registration raises the floor to begin there.
   const interrupted = faultyDriver(driver, ({ shard, operation }) =>
@@ -196,7 +195,7 @@ test('a consumer that registers when a mover has found none to wait for misses n
     shard === 0 && operation === 'raiseFloor' ? { before: register } : undefined,
   )
   await using late = await openStore(interrupted, leapingTime())
-  const [report] = await tunedResumeMoves(late, { consumersMs: 0 })
+  const [report] = await resumeMoves(late, { consumersMs: 0 })
   expect(isFirst).toBe(false)
   expect(report).toMatchObject({ state: 'emptying' })
   await using _ = consumed.start(store)

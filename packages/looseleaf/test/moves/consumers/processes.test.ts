@@ -5,7 +5,7 @@ import { isLong } from '@looseleaf-tooling/vitest/long'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
 import { dyingDriver } from '../../../../cleaner/test/broken-driver.ts'
-import { tunedMoveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets } from '@looseleaf/mover/internal'
 import { openStore, SOME_BUCKETS } from '../stores.ts'
 import { Consumed, poll, versionsOf } from './consumed.ts'
 import { finishMoves, PLAN } from './moving.ts'
@@ -35,7 +35,7 @@ test('two processes of a consumer hand the states of every entity over in order,
     [1, 0],
     [0, 1],
   ].entries()) {
-    const moving = tunedMoveBuckets(mover, { from: from!, to: to!, buckets: SOME_BUCKETS }, { groups: 3 })
+    const moving = moveBuckets(mover, { from: from!, to: to!, buckets: SOME_BUCKETS }, { groups: 3 })
     await Promise.all([moving, ...ids.slice(0, 50).map((id) => stores[0]!.put({ n }, { id }))])
     for (const id of ids.slice(25, 75)) await stores[0]!.put({ n: 10 + n }, { id })
     await finishMoves(mover)
@@ -66,7 +66,7 @@ test('a consumer gets the last state of every entity in order, whenever a mover 
     const first = consumed.start(await openMortal(driver, 2 * calls), { leaseMs: 100 })
     const dying = await openMortal(driver, calls, leapingTime())
     await Promise.all([
-      tunedMoveBuckets(dying, PLAN, { groups: 2, checkpointMs: 0, leaseMs: 1 }).catch(() => undefined),
+      moveBuckets(dying, PLAN, { groups: 2, checkpointMs: 0, leaseMs: 1 }).catch(() => undefined),
       ...ids.slice(0, 15).map((id) => store.put({ n: 1 }, { id })),
     ])
     await using _ = consumed.start(store, { leaseMs: 100 })
