@@ -103,24 +103,18 @@ export class DataStore extends StoreQueries {
     const { reader } = replicas.primary
     super(context, replicas, observing)
     const indexRows = createIndexRowWriter(context, lanes)
-    this.#removals = createRowRemovals(context, indexRows, onWarning)
     this.shards = createStoreShards(context, this.calls)
     this.#lanes = lanes
     this.#replicas = replicas
     this.#looks = looks
     this.#reader = reader
     this.#cache = cache
-    this.#writer = createEntityWriter(context, lanes, reader, indexRows, this.#removals, policy, observing)
-    const batchWriter = createBatchWriter(
-      context,
-      lanes,
-      reader,
-      indexRows,
-      this.#removals,
-      policy,
-      observing,
-    )
-    this.#takeBatch = createStoreBatches(context, batchWriter, this.#removals, cache, replicas)
+    const { happened } = observing
+    const removals = createRowRemovals(context, indexRows, onWarning)
+    const parts = { context, lanesOf: lanes, reader, indexRows, removals, policy, happened }
+    this.#removals = removals
+    this.#writer = createEntityWriter(parts)
+    this.#takeBatch = createStoreBatches(context, createBatchWriter(parts), removals, cache, replicas)
   }
 
   /**

@@ -43,7 +43,6 @@ export interface ShardLanes {
   claims(spec: IndexTableSpec): Lane<IndexRow, IndexRow | undefined>
 }
 
-/** Returns the lanes of a shard by its number. */
 export type LanesOf = (shard: number) => ShardLanes
 
 export interface LaneStats {

@@ -1,5 +1,5 @@
-import { LooseleafError, parseId, type Bag, type EntityId, type Router } from '@looseleaf/core'
-import { copyEntity } from '@looseleaf/core/internal'
+import { parseId, type Bag, type EntityId, type Router } from '@looseleaf/core'
+import { badOption, copyEntity } from '@looseleaf/core/internal'
 import { placeOfNear, type Near } from '@looseleaf/index-engine/internal'
 
 /** A copy of the bag that a call was given, under its id. */
@@ -26,8 +26,7 @@ export function takeBag(router: Router, bag: unknown, { id: given, near }: Place
   const id = given === undefined ? bagId : given
   if (id === undefined) return { id: freshId(router, near), isFresh: true, properties }
   if (near !== undefined) {
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       'The option near is for a fresh id, and this entity was given an id, which has its place already. Leave out one of both.',
     )
   }
@@ -41,8 +40,7 @@ export function freshId(router: Router, near: Near | undefined): Uint8Array {
     ofId: (id) => router.newId(id),
     ofKey(key) {
       if (router.newIdNearKey !== undefined) return router.newIdNearKey(key)
-      throw new LooseleafError(
-        'BAD_OPTION',
+      throw badOption(
         'The router of this store has no newIdNearKey, so it makes ids near other ids alone, not near keys.',
       )
     },

@@ -1,5 +1,5 @@
-import { LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
-import { badArgument, isRecord } from '@looseleaf/core/internal'
+import { type IndexDefinitionData } from '@looseleaf/core'
+import { badOption, badArgument, isRecord } from '@looseleaf/core/internal'
 import { MAX_CONDITIONS, requireDefinition } from '@looseleaf/index-engine/internal'
 
 const MAX_WHERES = 1_000
@@ -12,10 +12,7 @@ export function takeConditions(
   if (!Array.isArray(conditions)) throw badArgument('intersect', EXPECTED, conditions)
   const { length } = conditions
   if (length < 1 || length > MAX_CONDITIONS) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `intersect takes 1 to ${MAX_CONDITIONS} conditions; got ${length}.`,
-    )
+    throw badOption(`intersect takes 1 to ${MAX_CONDITIONS} conditions; got ${length}.`)
   }
   return Array.from(conditions as unknown[], (condition) => {
     if (!isRecord(condition)) throw badArgument('intersect', EXPECTED, condition)
@@ -23,8 +20,7 @@ export function takeConditions(
     requireDefinition('intersect', index)
     const [other] = Object.keys(others)
     if (other !== undefined) {
-      throw new LooseleafError(
-        'BAD_OPTION',
+      throw badOption(
         `A condition of intersect is { index, where }, and has no "${other}"; options of the page come after the conditions.`,
       )
     }
@@ -36,10 +32,7 @@ export function takeConditions(
 export function takeWheres(call: string, wheres: unknown): readonly object[] {
   if (!Array.isArray(wheres)) throw badArgument(call, 'an array of conditions', wheres)
   if (wheres.length > MAX_WHERES) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `${call} takes ${MAX_WHERES} conditions at the most; got ${wheres.length}.`,
-    )
+    throw badOption(`${call} takes ${MAX_WHERES} conditions at the most; got ${wheres.length}.`)
   }
   return Array.from(wheres as object[])
 }

@@ -22,7 +22,6 @@ export async function createTables(shard: Shard, options?: CallOptions): Promise
   })
 }
 
-/** Creates the table of an index on a shard if it is missing. */
 export async function createIndexTable(
   shard: Shard,
   entry: CatalogEntry,

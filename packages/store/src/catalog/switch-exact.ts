@@ -1,5 +1,5 @@
-import { LooseleafError, type CallOptions, type Driver } from '@looseleaf/core'
-import type { CatalogEntry } from '@looseleaf/core/internal'
+import { type CallOptions, type Driver } from '@looseleaf/core'
+import { badOption, type CatalogEntry } from '@looseleaf/core/internal'
 import {
   changeCatalogContents,
   hasNearRows,
@@ -38,8 +38,7 @@ export async function switchExact(
   options: CallOptions = {},
 ): Promise<void> {
   if (isOn && !hasSnapshots(context.driver)) {
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       'Exact indexes need snapshots, and the driver of a shard has none. SQLite in memory cannot have them.',
     )
   }

@@ -1,5 +1,5 @@
 import { LooseleafError, type Bag, type CallOptions, type Codec } from '@looseleaf/core'
-import { isUndecodable, type CodecEntries } from '@looseleaf/core/internal'
+import { badOption, isUndecodable, type CodecEntries } from '@looseleaf/core/internal'
 import { bytesInHand, presentShards, type EngineContext } from '@looseleaf/index-engine/internal'
 import { publishCodecEntries } from './publish-codec-entries.ts'
 
@@ -29,10 +29,7 @@ export const MIN_SAMPLE = 20
 /** Returns the codec entries of a codec. Throws `BAD_OPTION` if it has none. */
 function codecEntriesOf(codec: Codec): CodecEntries {
   if ('codecEntries' in codec) return codec.codecEntries as CodecEntries
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `The codec ${codec.name} knows no shapes and no dictionaries; those of envelopeCodec do.`,
-  )
+  throw badOption(`The codec ${codec.name} knows no shapes and no dictionaries; those of envelopeCodec do.`)
 }
 
 export async function trainDictionary(

@@ -1,5 +1,5 @@
-import { LooseleafError, type Router } from '@looseleaf/core'
-import { requireKind, wholeNumber } from '@looseleaf/core/internal'
+import { type Router } from '@looseleaf/core'
+import { badOption, requireKind, wholeNumber } from '@looseleaf/core/internal'
 import { bucketsOf } from '@looseleaf/index-engine/internal'
 import { countText } from './check-shard.ts'
 
@@ -9,8 +9,7 @@ const SAMPLES = 256
 /** Throws `BAD_OPTION` for a router of another number of shards than a new store, or than a store whose layout is fixed. */
 export function checkShardCount({ shardCount: routed }: Router, count: number): void {
   if (routed === count) return
-  throw new LooseleafError(
-    'BAD_OPTION',
+  throw badOption(
     `The router routes to ${countText(routed)}, but the store has ${count}. Give a router for ${countText(count)}.`,
   )
 }
@@ -34,8 +33,7 @@ export function checkRouter(router: Router): void {
       router.shardOfId(id) === buckets.shards[buckets.ofId(id)] &&
       router.shardOfKey(key) === buckets.shards[buckets.ofKey(key)]
     if (isTrue) continue
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       `The router assigns ids or keys to other shards than its buckets do, but its fingerprint begins with their scheme, ${buckets.scheme}. Give it a fingerprint of its own, or no buckets.`,
     )
   }

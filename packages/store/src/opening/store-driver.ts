@@ -1,5 +1,11 @@
 import { isLooseleafError, LooseleafError, type Driver, type Shard } from '@looseleaf/core'
-import { interceptShard, platformTime, type StoreEvents, type StoreLayout } from '@looseleaf/core/internal'
+import {
+  badOption,
+  interceptShard,
+  platformTime,
+  type StoreEvents,
+  type StoreLayout,
+} from '@looseleaf/core/internal'
 import { isRemoved, notMigrated, type StoreDriver } from '@looseleaf/index-engine/internal'
 import { checkNumber, checkShard, type StoreIdentity } from './check-shard.ts'
 import { lateShard } from './late-shard.ts'
@@ -82,8 +88,7 @@ export function createStoreDriver({
 
   /** Connects to an address; anew if that of a removed shard becomes the address of a new one. */
   function shardAt(address: string | object): Shard {
-    if (driver.shardAt === undefined)
-      throw new LooseleafError('BAD_OPTION', 'The driver knows only the shards that it was given.')
+    if (driver.shardAt === undefined) throw badOption('The driver knows only the shards that it was given.')
     const found = driver.shardAt(address)
     if (!leaving.has(found.name)) return found
     // Only the end of the old connections takes time.

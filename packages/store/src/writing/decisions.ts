@@ -1,5 +1,5 @@
 import { formatId, LooseleafError, parseId, type Bag, type EntityId } from '@looseleaf/core'
-import { copyEntity, isPromise, type EntityCopy } from '@looseleaf/core/internal'
+import { badOption, copyEntity, isPromise, type EntityCopy } from '@looseleaf/core/internal'
 import { unchanged } from '../unchanged.ts'
 import type { Edit, DamagedEntity } from '../types.ts'
 
@@ -52,8 +52,7 @@ export function toUpdate(id: Uint8Array, edit: Edit, ifVersion: number | undefin
     const edited = edit(found.bag)
     if (edited === unchanged) return undefined
     if (edited === undefined) {
-      throw new LooseleafError(
-        'BAD_OPTION',
+      throw badOption(
         'The function of update has to return the new bag, or `unchanged` to leave the entity as it is; it returned nothing.',
       )
     }

@@ -57,21 +57,24 @@ export interface EntityWriteOptions extends CallOptions {
   readonly ifVersion?: number | undefined
 }
 
+/** Parts that the writers of a store share. */
+export interface WriterParts extends Pick<Observing, 'happened'> {
+  readonly context: EngineContext
+  readonly lanesOf: LanesOf
+  readonly reader: EntityReader
+  readonly indexRows: IndexRowWriter
+  readonly removals: RowRemovals
+  readonly policy: WritePolicy
+}
+
 export interface EntityWriter {
   /** Rejects with `OUTCOME_UNKNOWN` if a commit may have taken place or may still. Any other error means that nothing was written. */
   write(id: Uint8Array, decide: Decide, options: EntityWriteOptions): Promise<WriteOutcome>
 }
 
 /** Writes entities by the three laws of the protocol, in their order. The cleaner deletes the index rows of a write without a commit. */
-export function createEntityWriter(
-  context: EngineContext,
-  lanesOf: LanesOf,
-  reader: EntityReader,
-  indexRows: IndexRowWriter,
-  removals: RowRemovals,
-  policy: WritePolicy,
-  { happened }: Pick<Observing, 'happened'>,
-): EntityWriter {
+export function createEntityWriter(parts: WriterParts): EntityWriter {
+  const { context, lanesOf, reader, indexRows, removals, policy, happened } = parts
   const now = elapsedBy(context.time)
   const rowSteps = createRowSteps(indexRows, policy)
   const states = createCommittedStates()

@@ -1,4 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
+import { badOption } from '@looseleaf/core/internal'
 import type { DataStoreOptions, WriteOrder } from '../types.ts'
 
 /** The options of this process for its writes. */
@@ -16,8 +16,7 @@ export function writePolicy({
   writeTimeoutMs = DEFAULT_WRITE_TIMEOUT_MS,
 }: DataStoreOptions): WritePolicy {
   if (writeOrder === 'entity-first' && onIndexFailure === 'defer') {
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       "onIndexFailure: 'defer' goes with writeOrder 'index-first'; with 'entity-first' rows that fail are left to the cleaner anyway.",
     )
   }

@@ -1,5 +1,6 @@
-import { isLooseleafError, LooseleafError, type Shard } from '@looseleaf/core'
+import { isLooseleafError, type Shard } from '@looseleaf/core'
 import {
+  badOption,
   elapsedBy,
   isUndecodable,
   type ConnectionState,
@@ -265,10 +266,14 @@ export function createReplicaReads(
               ? primaryView(options, kind, waiting)
               : { ...primaryView(options, kind, bounded), skipping },
           )
-        throw badOption(call, "maxStalenessMs without from: 'replica'; a primary is never too old")
+        throw badOption(
+          `${call} is given maxStalenessMs without from: 'replica'; a primary is never too old.`,
+        )
       }
       if (options.fresh)
-        throw badOption(call, "fresh and from: 'replica'; what is read from a replica goes past the cache")
+        throw badOption(
+          `${call} is given fresh and from: 'replica'; what is read from a replica goes past the cache.`,
+        )
       if (hasReplicas()) return readReplicas(options, kind, skipping, work)
       return work(skipping === undefined ? primary : { ...bounded.past, skipping })
     },
@@ -303,8 +308,4 @@ function boundedOnce(lanesOf: LanesOf): LanesOf {
     if (bounded === undefined) made.set(lanes, (bounded = boundedLanes(lanes)))
     return bounded
   }
-}
-
-function badOption(call: string, given: string): LooseleafError {
-  return new LooseleafError('BAD_OPTION', `${call} is given ${given}.`)
 }

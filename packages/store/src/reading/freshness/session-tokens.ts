@@ -1,4 +1,5 @@
-import { LooseleafError, type Randomness } from '@looseleaf/core'
+import { type Randomness } from '@looseleaf/core'
+import { badOption } from '@looseleaf/core/internal'
 import { crc32 } from 'node:zlib'
 
 /** Makes and reads tokens that stand for every write acknowledged when they were made. Moments are of one monotonic clock. */
@@ -43,8 +44,7 @@ export function createSessionTokens(now: () => number, random: Randomness, store
     },
     requireOwn(call, token) {
       if (token.startsWith(ofStore)) return
-      throw new LooseleafError(
-        'BAD_OPTION',
+      throw badOption(
         `The option after of ${call} has to be a token of this store, of a write or of \`sessionToken\`; got one of another store.`,
       )
     },

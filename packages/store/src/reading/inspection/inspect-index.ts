@@ -6,7 +6,6 @@ import { inspectedKey, rowIdentity, rowsToHave, type InspectedValue } from './in
 /** Selects index rows or claims of one shard. */
 export interface IndexRowsToInspect {
   readonly entry: CatalogEntry
-  /** The shard's number. */
   readonly shard: number
   /** Selects the rows behind this one. Default: the first rows. */
   readonly after?: RowPlace | undefined

@@ -12,7 +12,6 @@ export interface OwnerSearch {
   again(error: unknown, ids: readonly Uint8Array[], tries: number, options: CallOptions): Promise<void>
 }
 
-/** Creates the search of one store. */
 export function createOwnerSearch(context: EngineContext): OwnerSearch {
   return {
     async again(error, ids, tries, options) {

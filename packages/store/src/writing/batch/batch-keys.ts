@@ -6,7 +6,6 @@ import type { RowChange } from '../row-change.ts'
 import { itemError } from './batch-errors.ts'
 import type { TakenItem } from './take-items.ts'
 
-/** The keys of an item that change. */
 export interface ItemKeys {
   readonly item: TakenItem
   readonly rows: Pick<RowChange, 'claimed' | 'deletedNow'>

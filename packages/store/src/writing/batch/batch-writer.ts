@@ -1,6 +1,6 @@
 import { LooseleafError, type CallOptions } from '@looseleaf/core'
 import { elapsedBy, isUndone, type BatchRow, type HandedClaim } from '@looseleaf/core/internal'
-import { isWritable, type EngineContext, type PlacedCatalog } from '@looseleaf/index-engine/internal'
+import { isWritable, type PlacedCatalog } from '@looseleaf/index-engine/internal'
 import {
   catchUp,
   commitAll,
@@ -10,19 +10,13 @@ import {
   type PlacedKey,
   type WaitForBucket,
 } from '@looseleaf/protocol/internal'
-import type { LanesOf } from '../../calls/shard-lanes.ts'
-import type { Observing } from '../../observing/observing.ts'
-import type { EntityReader } from '../../reading/entities/entity-reader.ts'
 import { MAX_TRIES, pauseAfter } from '../back-off.ts'
 import type { CurrentEntity } from '../decisions.ts'
-import type { WriteOutcome } from '../entity-writer.ts'
-import type { IndexRowWriter } from '../index-row-writer.ts'
+import type { WriteOutcome, WriterParts } from '../entity-writer.ts'
 import { diffAll, keysOf, type SplitChange } from '../row-change.ts'
 import { deferredTables, mayBeOfLocalRows } from '../row-failures.ts'
-import type { RowRemovals } from '../row-removals.ts'
 import { withoutLocal } from '../split-attempt.ts'
 import { superfluousRows } from '../superseded-attempts.ts'
-import type { WritePolicy } from '../write-policy.ts'
 import { createRowSteps, findEntity, NOTHING, unlessTaken } from '../write-steps.ts'
 import { givenUp, unknownBatch, type BatchTarget } from './batch-errors.ts'
 import { passedKeys, requireDistinctKeys } from './batch-keys.ts'
@@ -58,15 +52,8 @@ export const MAX_BATCH_BYTES: number = 64 * 1024 * 1024
  * compares every entity with the version that was read, and writes all of them with their local rows and claims. An item that writes nothing is held at its version. If it has no
  * stored row, a tombstone is inserted, so that no other write can insert the entity before the commit.
  */
-export function createBatchWriter(
-  context: EngineContext,
-  lanesOf: LanesOf,
-  reader: EntityReader,
-  indexRows: IndexRowWriter,
-  removals: RowRemovals,
-  policy: WritePolicy,
-  { happened }: Pick<Observing, 'happened'>,
-): BatchWriter {
+export function createBatchWriter(parts: WriterParts): BatchWriter {
+  const { context, lanesOf, reader, indexRows, removals, policy, happened } = parts
   const now = elapsedBy(context.time)
   const rowSteps = createRowSteps(indexRows, policy)
 

@@ -29,7 +29,6 @@ export interface BatchAttempt {
   readonly version: number
   readonly planned: readonly SplitItem[]
   readonly catalog: PlacedCatalog
-  /** Number of the shard. */
   readonly shard: number
   /** Tables of the deferred rows of each item. */
   readonly deferred: readonly (readonly string[])[]
