@@ -10,6 +10,7 @@ import {
   type StoreCodec,
 } from '@looseleaf/core'
 import {
+  badOption,
   describeKind,
   isBytes,
   isUndecodable,
@@ -311,10 +312,7 @@ function runEncode(format: BodyFormat, bag: Bag): Uint8Array {
     throw new LooseleafError('BAD_PROPERTY', `The format ${format.name} cannot encode this bag.`, { cause })
   }
   if (isBytes(raw)) return raw
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `The format ${format.name} has to encode a bag to bytes; it gave ${describeKind(raw)}.`,
-  )
+  throw badOption(`The format ${format.name} has to encode a bag to bytes; it gave ${describeKind(raw)}.`)
 }
 
 function runDecode(format: BodyFormat, raw: Uint8Array): Bag {

@@ -1,5 +1,5 @@
-import { LooseleafError } from '@looseleaf/core'
 import {
+  badOption,
   badArgument,
   checkOptions,
   isRecord,
@@ -72,16 +72,10 @@ export function checkEnvelopeOptions(options: EnvelopeCodecOptions): EnvelopeSet
   for (const other of alsoReads) checkFormat('alsoReads', other)
   const formats = formatsById([format, ...alsoReads])
   if (shapes && format !== msgpackFormat) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `A codec with shapes needs msgpackFormat; its format is ${format.name}.`,
-    )
+    throw badOption(`A codec with shapes needs msgpackFormat; its format is ${format.name}.`)
   }
   if (dictionary && compression === 'none') {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      "A codec with a dictionary needs compression; its compression is 'none'.",
-    )
+    throw badOption("A codec with a dictionary needs compression; its compression is 'none'.")
   }
   return { format, formats, compression, shapes, dictionary, maxBodyBytes }
 }
@@ -109,8 +103,7 @@ function formatsById(all: readonly BodyFormat[]): ReadonlyMap<number, BodyFormat
     requireKind(`The id of the format ${format.name}`, format.id, formatId)
     const other = formats.get(format.id)
     if (other !== undefined && other !== format) {
-      throw new LooseleafError(
-        'BAD_OPTION',
+      throw badOption(
         `The formats ${other.name} and ${format.name} of a codec have the same id, ${format.id}; ids 1 to 15 are Looseleaf's own, 16 to 31 are free.`,
       )
     }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
+import { type IndexDefinitionData } from '@looseleaf/core'
 import {
+  badOption,
   badArgument,
   checkOptions,
   describeKind,
@@ -107,8 +108,7 @@ function checkPageNames(pages: readonly ActPage[]): void {
     const isText = typeof name === 'string'
     const isTwice = names.indexOf(name) < i
     if (isText && /^[\w-]+$/.test(name) && !OWN_PAGES.includes(name) && !isTwice) continue
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       `createConsole takes pages with different names of letters, digits and hyphens, other than ${OWN_PAGES.join(', ')}; got ${isText ? JSON.stringify(name.slice(0, 40)) : describeKind(name)}${isTwice ? ' twice' : ''}.`,
     )
   }

@@ -6,6 +6,7 @@ export { countIn, countsIn, parseObject, toObject, textIn } from './platform/jso
 export { isBytes, isDate, isError, isPlainObject, isPromise } from './platform/kind-of-object.ts'
 export { platformTime, type PlatformTime } from './platform/platform-time.ts'
 export {
+  badOption,
   describeKind,
   isOutage,
   isUndecodable,

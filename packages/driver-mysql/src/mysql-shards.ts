@@ -1,5 +1,6 @@
-import { LooseleafError, type Driver, type DriverFactory } from '@looseleaf/core'
+import { type Driver, type DriverFactory } from '@looseleaf/core'
 import {
+  badOption,
   badArgument,
   checkOptions,
   isOutage,
@@ -216,10 +217,7 @@ function checkDifferent(servers: readonly ShardServers[]): void {
       const server = i === 0 ? shard : `Replica ${i - 1} of ${shard}`
       const other = known.get(name)
       if (other !== undefined) {
-        throw new LooseleafError(
-          'BAD_OPTION',
-          `${server} is the same database as ${other}; give each its own database.`,
-        )
+        throw badOption(`${server} is the same database as ${other}; give each its own database.`)
       }
       known.set(name, server)
     }

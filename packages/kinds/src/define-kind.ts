@@ -1,5 +1,6 @@
 import { LooseleafError } from '@looseleaf/core'
 import {
+  badOption,
   badArgument,
   checkOptions,
   hasMethods,
@@ -272,8 +273,7 @@ const optionsOfKind: OptionKinds<PlainOptions> = {
 
 function checkRepeated(call: string, names: readonly string[]): void {
   const repeated = names.find((name, i) => names.indexOf(name) < i)
-  if (repeated !== undefined)
-    throw new LooseleafError('BAD_OPTION', `${call} has the name ${repeated} twice.`)
+  if (repeated !== undefined) throw badOption(`${call} has the name ${repeated} twice.`)
 }
 
 function kindIndex(

@@ -1,5 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import { badArgument, isRecord } from '@looseleaf/core/internal'
+import { badOption, badArgument, isRecord } from '@looseleaf/core/internal'
 import type { IndexDefinition } from '@looseleaf/index-engine'
 import type { AnyKind } from './define-kind.ts'
 
@@ -17,8 +17,7 @@ export function indexesOf(...kinds: readonly AnyKind[]): IndexDefinition[] {
     for (const name of kind.shape.names) {
       const other = known.get(name)
       if (other !== undefined && other !== kind) {
-        throw new LooseleafError(
-          'BAD_OPTION',
+        throw badOption(
           `Two kinds have the name ${name}${name === kind.name && name === other.name ? '' : ', or had it formerly'}: each would read and change entities of the other.`,
         )
       }

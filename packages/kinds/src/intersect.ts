@@ -1,5 +1,5 @@
-import { LooseleafError, type Entity } from '@looseleaf/core'
-import { badArgument, checkOptions, isRecord, type OptionKinds } from '@looseleaf/core/internal'
+import { type Entity } from '@looseleaf/core'
+import { badOption, badArgument, checkOptions, isRecord, type OptionKinds } from '@looseleaf/core/internal'
 import type { IndexDefinition, QueryOptions } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
 import { optionsOf } from '@looseleaf/store/internal'
@@ -72,9 +72,6 @@ function takeConditions(
   return Array.from(given as unknown[], (condition) => {
     if (isRecord(condition) && indexes.includes(condition['index'] as IndexDefinition))
       return condition as unknown as Condition<unknown>
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `intersect of ${kind} takes conditions that \`condition\` of its own indexes has made.`,
-    )
+    throw badOption(`intersect of ${kind} takes conditions that \`condition\` of its own indexes has made.`)
   })
 }

@@ -1,5 +1,5 @@
 import { LooseleafError, type Bag } from '@looseleaf/core'
-import { badArgument, isRecord, type ColumnType } from '@looseleaf/core/internal'
+import { badOption, badArgument, isRecord, type ColumnType } from '@looseleaf/core/internal'
 import type { IndexDefinition, NearKey } from '@looseleaf/index-engine'
 import { definitionFromData, nearKeyOf, type PlacingProperty } from '@looseleaf/index-engine/internal'
 import type { NearOption } from './checked-near.ts'
@@ -99,10 +99,7 @@ function placingProperty(
 }
 
 function disagree(kind: string, path: string, reason: string): LooseleafError {
-  return new LooseleafError(
-    'BAD_OPTION',
-    `defineKind('${kind}') cannot place entities near ${path}. ${reason}.`,
-  )
+  return badOption(`defineKind('${kind}') cannot place entities near ${path}. ${reason}.`)
 }
 
 function noPlace(kind: string, path: string, reason: string): LooseleafError {

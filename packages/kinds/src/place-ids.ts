@@ -1,5 +1,5 @@
-import { LooseleafError, type Bag, type EntityId } from '@looseleaf/core'
-import { badArgument, isRecord } from '@looseleaf/core/internal'
+import { type Bag, type EntityId } from '@looseleaf/core'
+import { badOption, badArgument, isRecord } from '@looseleaf/core/internal'
 import { deriveId } from '@looseleaf/router'
 import type { KeyPart } from '@looseleaf/router/internal'
 import type { DataStore } from '@looseleaf/store'
@@ -25,8 +25,7 @@ export function createIds(store: DataStore, { name, names }: Shape, near: KindNe
     deriveId(key, of) {
       const [, ...formerly] = names
       if (formerly.length > 0) {
-        throw new LooseleafError(
-          'BAD_OPTION',
+        throw badOption(
           `The kind ${name} was renamed, so its ids may be derived from a former name. Call deriveId of looseleaf with the name that they are derived from, and { near: collection.newId(…) }.`,
         )
       }

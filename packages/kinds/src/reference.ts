@@ -1,5 +1,5 @@
-import { LooseleafError, type EntityId } from '@looseleaf/core'
-import { badArgument, isVersion, isPlainObject, lowerId } from '@looseleaf/core/internal'
+import { type EntityId } from '@looseleaf/core'
+import { badOption, badArgument, isVersion, isPlainObject, lowerId } from '@looseleaf/core/internal'
 
 /**
  * An entity by its id, at any version; or at one version: an item, or `{ id, version }`. The version may be text, as in a form.
@@ -19,8 +19,7 @@ export function parseReference(call: string, of: unknown): ParsedReference {
     throw badArgument(call, 'an id, or { id, version }', of)
   const id = lowerId(of.id)
   if (!('version' in of)) {
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       `${call} takes an id, or { id, version }; got an id in an object without a version. Give the id alone to change whatever version is there.`,
     )
   }
@@ -37,8 +36,7 @@ export function parseValue(
   const { id: ownId, version, ...properties } = value as { readonly id?: unknown; readonly version?: unknown }
   const id = ownId === undefined ? undefined : lowerId(ownId)
   if (id === undefined && 'version' in value) {
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       `${call} got a value with a version and without an id. To write a copy of an item, leave out its version, too; to write the item itself, give both.`,
     )
   }

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { LooseleafError, type Storable } from '@looseleaf/core'
-import { isPromise } from '@looseleaf/core/internal'
+import { badOption, isPromise } from '@looseleaf/core/internal'
 import type { Unstorable } from './unstorable.ts'
 
 /** A schema of zod, valibot, arktype or another library that implements Standard Schema. */
@@ -63,14 +63,13 @@ function outputOf(
   const result = schema['~standard'].validate(value)
   if (isPromise(result)) {
     result.catch(() => {})
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       `${subject} was not checked: its schema returned a promise, so it is asynchronous, or something in it throws. It has to be synchronous.`,
     )
   }
   if (result.issues !== undefined) throw mismatch(failure, result.issues, value, entity)
   if (typeof result.value === 'object' && result.value !== null) return result.value
-  throw new LooseleafError('BAD_OPTION', `${subject} was not checked: its schema has to return an object.`)
+  throw badOption(`${subject} was not checked: its schema has to return an object.`)
 }
 
 /** Returns the output of the schema; undefined if the value does not fit. Never throws. */

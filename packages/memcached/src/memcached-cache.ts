@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { LooseleafError, type SharedCache, type SharedCacheFactory } from '@looseleaf/core'
+import { type SharedCache, type SharedCacheFactory } from '@looseleaf/core'
 import {
+  badOption,
   badArgument,
   checkOptions,
   describeKind,
@@ -65,8 +66,7 @@ export function memcachedCache(options: MemcachedOptions): SharedCacheFactory {
     throw badArgument('memcachedCache', `a list of servers, each ${ADDRESS}`, servers)
   for (const [i, server] of servers.entries()) {
     if (isAddress(server)) continue
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       `The server ${i} of memcachedCache has to be ${ADDRESS}; got ${isHost(server) ? `'${server}'` : describeKind(server)}.`,
     )
   }

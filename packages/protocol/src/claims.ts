@@ -28,7 +28,6 @@ import { shardAt } from './shards.ts'
 
 /** A key of a unique index that an attempt needs. */
 export interface WantedKey {
-  /** Catalog entry of the claims. */
   readonly entry: CatalogEntry
   readonly key: Key
   /** 16 bytes. */

@@ -1,15 +1,12 @@
 import { isLooseleafError, LooseleafError, type ErrorCode, type Shard } from '@looseleaf/core'
-import { distinctIds } from '@looseleaf/core/internal'
+import { badOption, distinctIds } from '@looseleaf/core/internal'
 import { presentShards, type EngineContext } from '@looseleaf/index-engine/internal'
 
 /** Returns a shard by its number, from 0. Throws `BAD_OPTION` if the store does not have it. */
 export function shardAt({ driver: { shards } }: EngineContext, number: number): Shard {
   const found = shards[number]
   if (found !== undefined) return found
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `There is no shard ${number}; the store has ${shards.length}, from 0.`,
-  )
+  throw badOption(`There is no shard ${number}; the store has ${shards.length}, from 0.`)
 }
 
 /** Returns the shard with the records of the whole store: the first one that was not removed. */

@@ -1,5 +1,6 @@
 import { LooseleafError, type Time } from '@looseleaf/core'
 import {
+  badOption,
   checkOptions,
   describeKind,
   hasMethods,
@@ -25,7 +26,7 @@ export function checkIdBytes(id: Uint8Array): void {
 /** Throws `BAD_OPTION` for a key that is not bytes. A string has several encodings, so it is not accepted. */
 export function checkKeyBytes(key: Uint8Array): void {
   if (isBytes(key)) return
-  throw new LooseleafError('BAD_OPTION', `A key to route by has to be bytes; got ${describeKind(key)}.`)
+  throw badOption(`A key to route by has to be bytes; got ${describeKind(key)}.`)
 }
 
 interface RouterOptions {

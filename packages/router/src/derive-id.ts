@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { formatId, LooseleafError, parseId, type EntityId } from '@looseleaf/core'
-import { checkOptions, describeKind, ID_BYTES, optionKinds } from '@looseleaf/core/internal'
+import { formatId, parseId, type EntityId } from '@looseleaf/core'
+import { badOption, checkOptions, describeKind, ID_BYTES, optionKinds } from '@looseleaf/core/internal'
 import { bucketOfId } from './bucket-of-id.ts'
 
 /** Part of a natural key. A number has to be finite. */
@@ -65,5 +65,5 @@ function refuse(expected: string, received: unknown): never {
     typeof received === 'string' && !received.isWellFormed()
       ? 'a string with half a surrogate pair'
       : describeKind(received)
-  throw new LooseleafError('BAD_OPTION', `${expected}; got ${kind}.`)
+  throw badOption(`${expected}; got ${kind}.`)
 }

@@ -50,7 +50,6 @@ const millisecondsFrom = (least: number): OptionKind => ({
   fits: (value) => Number.isFinite(value) && (value as number) >= least,
 })
 
-/** Options of any consumer. */
 export type AnyConsumeOptions = ConsumeOptions<never, readonly ConsumedKind[] | undefined>
 
 export const consumeOptionKinds: OptionKinds<AnyConsumeOptions> = {

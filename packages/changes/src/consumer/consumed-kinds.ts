@@ -1,5 +1,6 @@
-import { LooseleafError, type Entity } from '@looseleaf/core'
+import { type Entity } from '@looseleaf/core'
 import {
+  badOption,
   hasMethods,
   isRecord,
   KIND_PROPERTY,
@@ -132,8 +133,7 @@ export function requireKinds(
   if ((registered ?? []).every(isGiven) && (kinds ?? []).every(isNamed) && !registered === !kinds) return
   const textOf = (names: readonly string[] | undefined): string =>
     names === undefined ? 'entities of all kinds' : `entities of the kinds ${names.join(', ')}`
-  throw new LooseleafError(
-    'BAD_OPTION',
+  throw badOption(
     `The consumer ${consumer} is registered for ${textOf(registered)}, and was started for ${textOf(kinds?.map(({ name }) => name))}. A consumer keeps its kinds, because it has passed the changes of others. Use another name, or drop this consumer first.`,
   )
 }

@@ -1,4 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
+import { badOption } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 
 /** The names of the consumers that run on each store of this process. */
@@ -12,8 +12,7 @@ export function reserveName(context: EngineContext, name: string, ended: AbortSi
   let names = running.get(context)
   if (names === undefined) running.set(context, (names = new Set()))
   if (names.has(name)) {
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       `A consumer ${name} already runs on this store in this process, and a second one would take a part of its changes. Give the second handler a name of its own; for more handlers in flight set \`concurrency\`; to replace the handler call \`stop\` of the running consumer first.`,
     )
   }

@@ -1,4 +1,5 @@
 import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import { badOption } from '@looseleaf/core/internal'
 import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
 import {
   joinedRegistry,
@@ -98,8 +99,7 @@ async function putEverywhere(
 /** There is no safe default: `beginning` might send everything once more, `now` might skip it. */
 function requireFrom(consumer: string, from: 'beginning' | 'now' | undefined): 'beginning' | 'now' {
   if (from !== undefined) return from
-  throw new LooseleafError(
-    'BAD_OPTION',
+  throw badOption(
     `The store has no consumer ${consumer} yet, and a new one needs the option from: 'beginning' hands it every stored entity first, 'now' only changes from now on.`,
   )
 }

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Act } from '@looseleaf/console'
 import { LooseleafError } from '@looseleaf/core'
-import { isError } from '@looseleaf/core/internal'
+import { badOption, isError } from '@looseleaf/core/internal'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { parseWhole } from '../running/parse-whole.ts'
 import type { Invocation } from '../running/invocation.ts'
@@ -60,10 +60,7 @@ async function serve(
       file === undefined
         ? 'there is no looseleaf.config.ts here or above. Write one with { indexes }, or name it by --config'
         : `${file} has none. Name them there as { indexes } or by { kinds }`
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `--acts adds and drops the indexes of the config, and ${reason}; or leave --acts out.`,
-    )
+    throw badOption(`--acts adds and drops the indexes of the config, and ${reason}; or leave --acts out.`)
   }
   const store = await invocation.openStore()
   const pages = createConsole({
@@ -97,8 +94,7 @@ async function serve(
 }
 
 async function listen(server: Server, port: number): Promise<number> {
-  if (port > 65_535)
-    throw new LooseleafError('BAD_OPTION', `--port takes a number from 1 to 65535; got ${port}.`)
+  if (port > 65_535) throw badOption(`--port takes a number from 1 to 65535; got ${port}.`)
   server.listen({ host: HOST, port })
   try {
     await once(server, 'listening')

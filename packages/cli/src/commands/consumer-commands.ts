@@ -5,8 +5,8 @@ import {
   readDeadLetters,
   replayDeadLetters,
 } from '@looseleaf/changes'
-import { LooseleafError, type EntityId } from '@looseleaf/core'
-import { counted, lowerId } from '@looseleaf/core/internal'
+import { type EntityId } from '@looseleaf/core'
+import { badOption, counted, lowerId } from '@looseleaf/core/internal'
 import { confirm } from '../running/confirm.ts'
 import { consumersJson, consumersText } from '../views/consumers-view.ts'
 import {
@@ -94,10 +94,7 @@ function addLetters(group: LooseleafCommand): void {
       ) => {
         const { output, signal } = invocation
         if (replay === true && discard === true)
-          throw new LooseleafError(
-            'BAD_OPTION',
-            'Letters are replayed or discarded: give --replay or --discard.',
-          )
+          throw badOption('Letters are replayed or discarded: give --replay or --discard.')
         const store = await invocation.openStore()
         const selected = ids.length === 0 ? undefined : ids.map(lowerId)
         if (replay === true) {

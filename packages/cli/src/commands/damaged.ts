@@ -1,5 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import { counted, isVersion } from '@looseleaf/core/internal'
+import { badOption, counted, isVersion } from '@looseleaf/core/internal'
 import type { DamagedEntity, DataStore } from '@looseleaf/store'
 import { repairVersion } from '@looseleaf/store/internal'
 import { resolve } from 'node:path'
@@ -83,8 +83,7 @@ export const addDamaged: AddCommand = (program) => {
 async function listDamaged(invocation: Invocation, options: DamagedCommandOptions): Promise<ExitCode> {
   const { output, signal } = invocation
   if (options.delete === true && (options.yes !== true || options.export === undefined)) {
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       '--delete cannot be undone: it needs --yes, and --export <folder>, where the bytes are kept.',
     )
   }
@@ -143,8 +142,7 @@ async function requireCodec(store: DataStore, signal: AbortSignal): Promise<void
   const onDamaged = ({ code }: LooseleafError): void => void (code === 'BODY_DAMAGED' && damaged++)
   for await (const _ of store.scan({ signal, onDamaged })) readable++
   if (damaged <= readable) return
-  throw new LooseleafError(
-    'BAD_OPTION',
+  throw badOption(
     `Nothing was deleted: ${damaged} entities are damaged and ${readable} can be read, so another codec than ${store.context.codec.name} has probably written the store. Give the config that has it.`,
   )
 }

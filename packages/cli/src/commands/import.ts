@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { isLooseleafError, LooseleafError } from '@looseleaf/core'
-import { counted, grouped, platformTime } from '@looseleaf/core/internal'
+import { badOption, counted, grouped, platformTime } from '@looseleaf/core/internal'
 import { deriveId } from '@looseleaf/store'
 import { InvalidArgumentError, Option } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
@@ -169,7 +169,7 @@ async function openFile(path: string): Promise<{ stream: Readable; bytes: number
   const stats = await handle.stat()
   if (stats.isDirectory()) {
     await handle.close()
-    throw new LooseleafError('BAD_OPTION', `${path} is a folder; a file of JSON lines is needed.`)
+    throw badOption(`${path} is a folder; a file of JSON lines is needed.`)
   }
   return {
     stream: createReadStream(path, { fd: handle, highWaterMark: 256 * 1024 }),
@@ -213,7 +213,6 @@ function summary(result: ImportResult, { idsFrom, onError }: ImportCommandOption
   return parts.join('\n')
 }
 
-/** Quotes a text for a shell. */
 function quoted(text: string): string {
   return /^[\w.,:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -1,4 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
+import { badOption } from '@looseleaf/core/internal'
 import type { AnyKind } from '@looseleaf/kinds'
 import type { Settings } from '../running/invocation.ts'
 
@@ -7,17 +7,11 @@ export function kindsNamed({ kinds, file }: Settings, names: readonly string[]):
   const known = kinds.map(({ name }) => name)
   const where = file ?? 'A looseleaf.config.ts'
   if (kinds.length === 0) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `${where} has no kinds; it needs \`kinds: [ … ]\` with results of defineKind(…).`,
-    )
+    throw badOption(`${where} has no kinds; it needs \`kinds: [ … ]\` with results of defineKind(…).`)
   }
   const unknown = names.find((name) => !known.includes(name))
   if (unknown !== undefined) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `${where} has no kind ${JSON.stringify(unknown)}; it has ${known.join(', ')}.`,
-    )
+    throw badOption(`${where} has no kind ${JSON.stringify(unknown)}; it has ${known.join(', ')}.`)
   }
   return names.length === 0 ? kinds : kinds.filter(({ name }) => names.includes(name))
 }

@@ -1,4 +1,5 @@
-import { LooseleafError, type EntityId } from '@looseleaf/core'
+import { type EntityId } from '@looseleaf/core'
+import { badOption } from '@looseleaf/core/internal'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { wholeNumber } from '../running/parse-whole.ts'
 import { kindCheck } from '../input/kind-check.ts'
@@ -48,10 +49,7 @@ export const addPut: AddCommand = (program) => {
         options: PutCommandOptions,
       ) => {
         if (json === undefined && console.stdin.isTTY === true) {
-          throw new LooseleafError(
-            'BAD_OPTION',
-            `Give the entity as JSON: looseleaf put '{"title":"…"}', or on stdin.`,
-          )
+          throw badOption(`Give the entity as JSON: looseleaf put '{"title":"…"}', or on stdin.`)
         }
         const bag = parseBag(json === undefined ? await readAll(console.stdin) : Buffer.from(json))
         const store = await openStore()

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { LooseleafError } from '@looseleaf/core'
-import { describeKind, isError, untilAborted } from '@looseleaf/core/internal'
+import { badOption, describeKind, isError, untilAborted } from '@looseleaf/core/internal'
 import { definitionFromData } from '@looseleaf/index-engine/internal'
 import { indexesOf } from '@looseleaf/kinds'
 import type { LooseleafConfig } from './define-config.ts'
@@ -28,7 +28,7 @@ export function findConfig(folder: string): string | undefined {
  * wait for a module that never finishes loading.
  */
 export async function loadConfig(file: string, signal?: AbortSignal): Promise<LoadedConfig> {
-  if (!existsSync(file)) throw new LooseleafError('BAD_OPTION', `${file}: there is no such config file.`)
+  if (!existsSync(file)) throw badOption(`${file}: there is no such config file.`)
   let module: { readonly default?: unknown }
   try {
     module = (await untilAborted(import(pathToFileURL(file).href), signal)) as { readonly default?: unknown }
@@ -39,10 +39,7 @@ export async function loadConfig(file: string, signal?: AbortSignal): Promise<Lo
     throw new LooseleafError('BAD_OPTION', `${file} cannot be loaded: ${reason}`, { cause: error })
   }
   if (module.default === undefined) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `${file} has no default export; it needs \`export default defineConfig({ shards: … })\`.`,
-    )
+    throw badOption(`${file} has no default export; it needs \`export default defineConfig({ shards: … })\`.`)
   }
   return { file, config: checkConfig(module.default, basename(file)) }
 }
@@ -148,5 +145,5 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function bad(file: string, message: string): LooseleafError {
-  return new LooseleafError('BAD_OPTION', `${file}: ${message}`)
+  return badOption(`${file}: ${message}`)
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { LooseleafError, type DriverFactory } from '@looseleaf/core'
-import { checkOptions, optionKinds, type OptionKinds } from '@looseleaf/core/internal'
+import { type DriverFactory } from '@looseleaf/core'
+import { badOption, checkOptions, optionKinds, type OptionKinds } from '@looseleaf/core/internal'
 import { mysqlShards } from '@looseleaf/driver-mysql'
 import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
 
@@ -23,7 +23,7 @@ const FORMS =
  * Throws `BAD_OPTION`; the message never repeats the text, which may hold a password.
  */
 export function shardsFrom(text: string, options: ShardsFromOptions = {}): DriverFactory {
-  if (typeof text !== 'string') throw bad(`${FORMS}; got something that is not a string.`)
+  if (typeof text !== 'string') throw badOption(`${FORMS}; got something that is not a string.`)
   checkOptions('shardsFrom', options, kinds)
   const { relativeTo = process.cwd(), create = true } = options
   const trimmed = text.trim()
@@ -37,9 +37,9 @@ export function shardsFrom(text: string, options: ShardsFromOptions = {}): Drive
     case 'memory':
       return memoryShards(parseCount(trimmed.slice('memory:'.length) || '1', 'memory:'))
     case undefined:
-      throw bad(`${FORMS}; got a text without a scheme.`)
+      throw badOption(`${FORMS}; got a text without a scheme.`)
     default:
-      throw bad(`${FORMS}; got a text with another scheme.`)
+      throw badOption(`${FORMS}; got a text with another scheme.`)
   }
 }
 
@@ -53,8 +53,8 @@ function splitUrls(text: string): string[] {
   const urls = text.split(/\s*,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i)
   for (const [number, url] of urls.entries()) {
     if (!/^(mysql|mariadb):\/\//i.test(url))
-      throw bad(`${FORMS}; number ${number} of the list is not such a URL.`)
-    if (url.endsWith(',')) throw bad(`${FORMS}; the list ends with a comma.`)
+      throw badOption(`${FORMS}; number ${number} of the list is not such a URL.`)
+    if (url.endsWith(',')) throw badOption(`${FORMS}; the list ends with a comma.`)
   }
   return urls
 }
@@ -64,11 +64,11 @@ function fromFolder(text: string, relativeTo: string, create: boolean): DriverFa
   const folder = mark === -1 ? text : text.slice(0, mark)
   const parameters = new URLSearchParams(mark === -1 ? '' : text.slice(mark + 1))
   if (folder === '' || folder.startsWith('?')) {
-    throw bad('sqlite: needs the folder of its files, as in sqlite:folder?shards=2.')
+    throw badOption('sqlite: needs the folder of its files, as in sqlite:folder?shards=2.')
   }
   for (const name of parameters.keys()) {
     if (name !== 'shards')
-      throw bad('sqlite: takes one parameter, as in sqlite:folder?shards=2; got another one.')
+      throw badOption('sqlite: takes one parameter, as in sqlite:folder?shards=2; got another one.')
   }
   return sqliteShards({
     folder: resolve(relativeTo, folder),
@@ -80,11 +80,7 @@ function fromFolder(text: string, relativeTo: string, create: boolean): DriverFa
 function parseCount(text: string, before: string): number {
   const count = /^\d{1,6}$/.test(text) ? Number(text) : 0
   if (count < 1 || count > MAX_LOCAL_SHARDS) {
-    throw bad(`${before} needs a number of shards from 1 to ${MAX_LOCAL_SHARDS} behind it.`)
+    throw badOption(`${before} needs a number of shards from 1 to ${MAX_LOCAL_SHARDS} behind it.`)
   }
   return count
-}
-
-function bad(message: string): LooseleafError {
-  return new LooseleafError('BAD_OPTION', message)
 }

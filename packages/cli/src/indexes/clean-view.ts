@@ -11,7 +11,6 @@ export function isCorrect({ missing, unclaimed, misplaced, undecodable }: CheckR
   return missing + unclaimed + misplaced + undecodable === 0
 }
 
-/** Returns the result of a cleaning for people, one line per index. */
 export function cleanText(output: Output, { indexes }: CleanResult): string {
   if (indexes.length === 0) return 'There is no index to clean.'
   const rows = indexes.map((index) => [

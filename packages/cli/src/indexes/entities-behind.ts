@@ -53,7 +53,6 @@ function hasSameRows(index: IndexDefinitionData, a: Bag, b: Bag): boolean {
   )
 }
 
-/** Returns one warning per kind. */
 export function behindText(behind: EntitiesBehind): readonly string[] {
   return Object.entries(behind).map(
     ([kind, entities]) =>

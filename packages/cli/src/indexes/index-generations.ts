@@ -1,5 +1,5 @@
 import { LooseleafError, type CallOptions, type IndexDefinitionData } from '@looseleaf/core'
-import type { CatalogEntry } from '@looseleaf/core/internal'
+import { badOption, type CatalogEntry } from '@looseleaf/core/internal'
 import { isClaimsOf, isInUse, sameRows, type Catalog } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { Option } from 'commander'
@@ -73,8 +73,7 @@ export async function generationsOfEach(
 ): Promise<{ name: string; all: readonly Generation[]; chosen: readonly Generation[] }[]> {
   const names = [...new Set(given)]
   if (number !== undefined && names.length > 1) {
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       `--generation ${number} is the number of a generation of one index; got ${names.length} names. Give one name.`,
     )
   }

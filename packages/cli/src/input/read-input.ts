@@ -1,6 +1,6 @@
 import { jsonFormat } from '@looseleaf/codec'
 import { isLooseleafError, LooseleafError, type Bag } from '@looseleaf/core'
-import { describeKind, MAX_VALUES } from '@looseleaf/core/internal'
+import { badOption, describeKind, MAX_VALUES } from '@looseleaf/core/internal'
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { withExactIntegers } from './exact-integers.ts'
@@ -83,7 +83,6 @@ export function parseBag(line: Buffer): Bag {
   return exact === text ? bag : decode(Buffer.from(exact))
 }
 
-/** Returns the bag, and the text that it was read from. */
 function readBag(bytes: Buffer): { readonly bag: Bag; readonly text: string } {
   const text = bytes.toString()
   try {
@@ -153,8 +152,7 @@ export async function readAll(stream: Readable, maxBytes: number = MAX_LINE_BYTE
   for await (const chunk of stream as AsyncIterable<Buffer | string>) {
     const part = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
     length += part.length
-    if (length > maxBytes)
-      throw new LooseleafError('BAD_OPTION', `The input is longer than ${maxBytes} bytes.`)
+    if (length > maxBytes) throw badOption(`The input is longer than ${maxBytes} bytes.`)
     parts.push(part)
   }
   return Buffer.concat(parts)

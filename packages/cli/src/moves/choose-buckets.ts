@@ -1,5 +1,12 @@
-import { LooseleafError, type CallOptions } from '@looseleaf/core'
-import { bucketsIn, counted, grouped, unionOfRanges, withoutRanges } from '@looseleaf/core/internal'
+import { type CallOptions } from '@looseleaf/core'
+import {
+  badOption,
+  bucketsIn,
+  counted,
+  grouped,
+  unionOfRanges,
+  withoutRanges,
+} from '@looseleaf/core/internal'
 import type { DataStore, ListedShard } from '@looseleaf/store'
 import { shardText } from './shard-names.ts'
 
@@ -25,8 +32,7 @@ export async function chooseBuckets(
   const owned = layout?.shards[source.number]?.buckets ?? ''
   const from = `Shard ${shardText([source], source.number)}`
   if (count === undefined) {
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       `${from} has ${counted(bucketsIn(owned).length, 'bucket')}${owned === '' ? '' : ` (${owned})`}. Name those to be moved by --buckets, such as --buckets 77-96, or give their number by --count.`,
     )
   }
@@ -34,15 +40,13 @@ export async function chooseBuckets(
   const begun = moves.find((move) => move.from === source.number && move.to === target.number)
   if (begun !== undefined) {
     if (begun.bucketCount === count) return begun.buckets
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       `Move ${begun.id} of ${counted(begun.bucketCount, 'bucket')} between these shards is not over, and --count is ${grouped(count)}. Go on with that move by: ${begun.commands.forward}. To begin another one, name its buckets by --buckets.`,
     )
   }
   const free = bucketsIn(withoutRanges(owned, unionOfRanges(...moves.map((move) => move.buckets))))
   if (free.length < count) {
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       `${from} has ${counted(free.length, 'bucket')} that ${free.length === 1 ? 'is' : 'are'} in no move, and --count is ${grouped(count)}.`,
     )
   }

@@ -41,7 +41,6 @@ export function moveJson(report: MoveReport): object {
   }
 }
 
-/** Returns one line for people. */
 export function moveLine(report: MoveReport): string {
   const { id, from, to, state, bucketCount } = report
   return `Move ${id} of ${counted(bucketCount, 'bucket')} from shard ${from} to shard ${to}: ${state}${shareText(report)}.`

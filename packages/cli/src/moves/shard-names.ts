@@ -1,4 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
+import { badOption } from '@looseleaf/core/internal'
 import type { ListedShard } from '@looseleaf/store'
 
 export type NamedShard = Pick<ListedShard, 'number' | 'address'>
@@ -15,8 +15,7 @@ export function findShard<Shard extends FoundShard>(shards: readonly Shard[], te
     .filter(({ state }) => state !== 'removed')
     .map(({ number }) => shardText(shards, number))
     .join(', ')
-  throw new LooseleafError(
-    'BAD_OPTION',
+  throw badOption(
     `Shard ${JSON.stringify(text)} is not in the store. A shard is named by its number or its address: ${known}.`,
   )
 }

@@ -15,7 +15,6 @@ export function nearJson({ kind, near, counts }: KindNearness): unknown {
   return { kind, near, counts: counts === undefined ? null : numbers }
 }
 
-/** Returns a table of the kinds with `near` and their last counts. */
 export function nearTable(output: Output, kinds: readonly KindNearness[]): string {
   return output.table(
     ['KIND', 'NEAR', 'ENTITIES', 'AT PLACE', 'ELSEWHERE', 'CHECKED'],

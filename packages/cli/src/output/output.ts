@@ -23,7 +23,6 @@ export interface Output {
   result(value: unknown, text: () => string): void
   /** Prints a remark for people on stderr; nothing with `--json`. */
   note(text: string): void
-  /** Prints a warning as a note. */
   warn(text: string): void
   /** Writes raw text to stdout and waits for a slow reader. Rejects when the command is stopped or stdout cannot be written. */
   write(text: string): Promise<void>

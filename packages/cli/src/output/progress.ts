@@ -29,7 +29,6 @@ const STEPS = 1000
 /** Milliseconds between two lines of a log. */
 const LINE_MS = 5_000
 
-/** Shows nothing. */
 export const noProgress: Progress = {
   update: () => undefined,
   aside: (write) => write(),

@@ -19,5 +19,4 @@ export function sizeJson(probes: readonly ShardProbe[], shard: string): object {
   return { bytes, bytesPerDay }
 }
 
-/** Source of the sizes in a table. */
 export const SIZES_NOTE = "Sizes and growth come from the databases' statistics."

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { randomBytes } from 'node:crypto'
 import { finished } from 'node:stream/promises'
 import { LooseleafError } from '@looseleaf/core'
+import { badOption } from '@looseleaf/core/internal'
 import { OutputError } from './output-error.ts'
 
 /** Writes the next piece of text. Resolves when the file accepts more. */
@@ -19,7 +20,7 @@ export async function writeFile<T>(path: string, produce: (write: Write) => Prom
   const file = await realpath(path).catch(() => path)
   const before = await stat(file).catch(() => undefined)
   if (before?.isDirectory()) {
-    throw new LooseleafError('BAD_OPTION', `${path} is a folder; the name of a file is needed.`)
+    throw badOption(`${path} is a folder; the name of a file is needed.`)
   }
   if (before !== undefined && !before.isFile()) return stream(path, file, 'w', produce)
   const part = `${file}.${randomBytes(4).toString('hex')}.part`

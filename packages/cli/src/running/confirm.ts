@@ -1,6 +1,5 @@
 import { createInterface } from 'node:readline'
-import { LooseleafError } from '@looseleaf/core'
-import { abortedError } from '@looseleaf/core/internal'
+import { badOption, abortedError } from '@looseleaf/core/internal'
 import type { Invocation } from './invocation.ts'
 
 /**
@@ -15,7 +14,7 @@ export async function confirm(
   if (yes === true) return true
   const { stdin, stderr } = console
   if (output.json || stdin.isTTY !== true) {
-    throw new LooseleafError('BAD_OPTION', `${question} There is no terminal for the question: give --yes.`)
+    throw badOption(`${question} There is no terminal for the question: give --yes.`)
   }
   const lines = createInterface({ input: stdin, output: stderr, signal })
   let answer: string | undefined

@@ -6,6 +6,7 @@ import {
   type IndexDefinitionData,
   type Router,
 } from '@looseleaf/core'
+import { badOption } from '@looseleaf/core/internal'
 import { indexesOf, type AnyKind } from '@looseleaf/kinds'
 import { DataStore } from '@looseleaf/store'
 import { dirname, resolve } from 'node:path'
@@ -15,7 +16,6 @@ import type { Console } from '../output/console.ts'
 import { findConfig, loadConfig, type LoadedConfig } from '../config/load-config.ts'
 import type { Output } from '../output/output.ts'
 
-/** Options of every command. */
 export interface CommonOptions {
   readonly config?: string
   readonly shards?: string
@@ -129,15 +129,13 @@ function givenShards(
 ): DriverFactory {
   if (text !== undefined) return shardsFrom(text, { relativeTo: cwd, create })
   if (loaded === undefined) {
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       'No store is given. Give --shards mysql://…,mysql://…, set LOOSELEAF_SHARDS, or write a looseleaf.config.ts here or in a folder above.',
     )
   }
   const { shards } = loaded.config
   if (shards === undefined) {
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       `No store is given: ${loaded.file} names no shards. Name them there, by --shards mysql://…,mysql://…, or by LOOSELEAF_SHARDS.`,
     )
   }

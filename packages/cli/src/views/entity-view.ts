@@ -38,7 +38,6 @@ function keepNumberText(_: string, value: unknown, context?: { readonly source?:
   return typeof value === 'number' ? rawJSON(context?.source ?? String(value)) : value
 }
 
-/** Returns a property's value for people, on one line. */
 export function valueText(value: PropertyValue | undefined): string {
   if (value === undefined) return ''
   if (typeof value === 'string') return value

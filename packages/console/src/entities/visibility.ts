@@ -1,5 +1,5 @@
 import { LooseleafError, type Bag, type EntityId } from '@looseleaf/core'
-import { describeKind, onRejected, isPromise } from '@looseleaf/core/internal'
+import { badOption, describeKind, onRejected, isPromise } from '@looseleaf/core/internal'
 import type { InspectedValue } from '@looseleaf/store/internal'
 import { markup, type Html } from '../kit/html.ts'
 import type { MayShow } from '../requests/shown-store.ts'
@@ -23,8 +23,7 @@ export function checkedMayShow(mayShow: MayShow, onWarning: (message: string) =>
     }
     if (!isPromise(answer)) return answer === true
     onRejected(answer, () => {})
-    throw new LooseleafError(
-      'BAD_OPTION',
+    throw badOption(
       `The mayShow of this console has to return true or false, and not a promise; got ${describeKind(answer)}.`,
     )
   }

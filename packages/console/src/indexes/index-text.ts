@@ -12,7 +12,6 @@ export function stateText({ state, hidden, paused }: CatalogEntry): string {
   return [state, ...(hidden ? ['hidden'] : []), ...(paused ? ['paused'] : [])].join(', ')
 }
 
-/** Renders a definition for a list of facts. */
 export function definitionFacts(definition: IndexDefinitionData): Html {
   const { shardOn, on, include, unique } = definition
   return markup`<dt>columns</dt><dd>${columnsText(definition)}</dd>

@@ -4,7 +4,6 @@ import { presentShards, type StoreDriver } from '@looseleaf/index-engine/interna
 /** Time limit of a part of a page in milliseconds: a silent shard must not delay the other parts. */
 const LIMIT_MS = 2000
 
-/** Returns the message of an error for a page. */
 export function messageOf(error: unknown): string {
   return isError(error) ? error.message : 'An unknown error occurred.'
 }

@@ -39,7 +39,6 @@ export function checkBag(bag: unknown): asserts bag is Bag {
   copyBag(bag)
 }
 
-/** Marks the copies of `copyBag`. */
 class Copy extends Itself {
   readonly #isCopy = true
   static is(object: object): boolean {

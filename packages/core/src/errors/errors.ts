@@ -163,6 +163,11 @@ export class LooseleafError extends Error {
   }
 }
 
+/** Returns the error of an option or an argument that is not valid. The message names it, the expectation and the way out. */
+export function badOption(message: string): LooseleafError {
+  return new LooseleafError('BAD_OPTION', message)
+}
+
 /** Error of a call that wrote some of its items. */
 export interface SomeFailedError<T = unknown> extends LooseleafError {
   readonly code: 'SOME_FAILED'

@@ -9,7 +9,6 @@ export interface CodecEntry {
   readonly bytes: Uint8Array
 }
 
-/** A codec entry of the table. */
 export interface StoredCodecEntry extends CodecEntry {
   /** Time of insertion in microseconds since 1970, by the clock of this database. */
   readonly added: number

@@ -1,6 +1,5 @@
 /** Answer of a cache for one key. */
 export type SharedCacheAnswer =
-  /** A hit. */
   | { readonly value: Uint8Array }
   /**
    * A miss with a lease: the caller may keep a value that it reads from now on. The lease ends when the key is removed, when another

@@ -1,4 +1,4 @@
-import { LooseleafError } from '../errors/errors.ts'
+import { badOption } from '../errors/errors.ts'
 
 /** Oldest supported Node, the same as `engines` in every package.json. */
 const OLDEST = { major: 22, minor: 18 }
@@ -10,5 +10,5 @@ const OLDEST = { major: 22, minor: 18 }
 export function checkNode(version: string = process.versions.node): void {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major > OLDEST.major || (major === OLDEST.major && minor >= OLDEST.minor)) return
-  throw new LooseleafError('BAD_OPTION', `Looseleaf needs Node 22.18 or later; this is Node ${version}.`)
+  throw badOption(`Looseleaf needs Node 22.18 or later; this is Node ${version}.`)
 }

@@ -1,4 +1,4 @@
-import { describeKind, LooseleafError } from '../errors/errors.ts'
+import { badOption, describeKind, LooseleafError } from '../errors/errors.ts'
 import { MAX_LEASE_MS } from './lease.ts'
 
 /*
@@ -87,8 +87,7 @@ export function checkOptions<Options extends object>(
     const isKnown = Object.hasOwn(known, name)
     if (value === undefined && !(isKnown && known[name as keyof Options].refusesUndefined)) continue
     if (!isKnown) {
-      throw new LooseleafError(
-        'BAD_OPTION',
+      throw badOption(
         `${call} has no option ${JSON.stringify(name.slice(0, 40))}; there are ${Object.keys(known).join(', ')}.`,
       )
     }
@@ -101,11 +100,11 @@ export function requireKind(subject: string, value: unknown, { expected, fits }:
   if (fits(value)) return
   // A number is shown: options are not stored values.
   const received = typeof value === 'number' ? String(value) : describeKind(value)
-  throw new LooseleafError('BAD_OPTION', `${subject} has to be ${expected}; got ${received}.`)
+  throw badOption(`${subject} has to be ${expected}; got ${received}.`)
 }
 
 export function badArgument(call: string, expected: string, value: unknown): LooseleafError {
-  return new LooseleafError('BAD_OPTION', `${call} takes ${expected}; got ${describeKind(value)}.`)
+  return badOption(`${call} takes ${expected}; got ${describeKind(value)}.`)
 }
 
 /** Tells whether a value has these methods. A function may have them too, such as `now` of `Date`, or the static methods of a class. */

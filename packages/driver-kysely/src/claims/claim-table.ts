@@ -1,5 +1,11 @@
-import { LooseleafError } from '@looseleaf/core'
-import { directionsOf, type ClaimTable, type IndexRow, type Key, isBytes } from '@looseleaf/core/internal'
+import {
+  badOption,
+  directionsOf,
+  type ClaimTable,
+  type IndexRow,
+  type Key,
+  isBytes,
+} from '@looseleaf/core/internal'
 import { indexCalls } from '../indexes/index-calls.ts'
 import { indexRowReader } from '../indexes/index-row.ts'
 import type { IndexTableOptions } from '../indexes/index-table.ts'
@@ -81,8 +87,7 @@ export function createClaimTable({
       const { key, entityId, version } = claim
       // A database that counts changes would report 0 rows, as if the claim were another one.
       if (to.version === version && Buffer.compare(to.entityId, entityId) === 0) {
-        throw new LooseleafError(
-          'BAD_OPTION',
+        throw badOption(
           `A swap in ${spec.table} needs another entity or another stamp than the claim has; got the same.`,
         )
       }

@@ -18,7 +18,6 @@ export type OpenSnapshot = (options: {
 export interface HeldSessionOptions extends Pick<Session, 'shape'> {
   readonly connection: HeldConnection
   readonly maxMs: number
-  /** Sends a statement. */
   readonly execute: (
     connection: DatabaseConnection,
     ...statement: Parameters<Session['run']>

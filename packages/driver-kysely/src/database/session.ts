@@ -86,7 +86,6 @@ export interface ShardSession extends Session {
 export interface SessionOptions {
   /** Name of the shard, for errors. */
   readonly name: string
-  /** Compiles statements. */
   readonly db: Kysely<unknown>
   /** Provides connections. Statements go to them without Kysely's executor, which takes longer than the rest of a short call. */
   readonly driver: Driver

@@ -1,4 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
+import { badOption } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 
 /** The place of one parameter. A statement is compiled once for all values, so this null is never sent. */
@@ -28,10 +28,7 @@ export const MAX_WRITE_ROWS = 500
 /** Throws `BAD_OPTION` if a write has more than `MAX_WRITE_ROWS` rows. */
 export function checkWriteRows(table: string, count: number): void {
   if (count <= MAX_WRITE_ROWS) return
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `A write to ${table} may have up to ${MAX_WRITE_ROWS} rows; got ${count}.`,
-  )
+  throw badOption(`A write to ${table} may have up to ${MAX_WRITE_ROWS} rows; got ${count}.`)
 }
 
 /** Largest number of ids of one SELECT. A longer list takes several. */

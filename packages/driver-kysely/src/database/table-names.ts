@@ -1,5 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
-import { describeKind } from '@looseleaf/core/internal'
+import { badOption, describeKind } from '@looseleaf/core/internal'
 
 /** Tables that every shard has beside its entities. */
 export const META_TABLE = 'looseleaf_meta'
@@ -11,8 +10,7 @@ export const CODEC_TABLE = 'looseleaf_codec'
 export function checkEntityTable(name: unknown): string {
   if (typeof name === 'string' && /^[a-z][a-z0-9_]{0,47}$/i.test(name) && !/^looseleaf_/i.test(name))
     return name
-  throw new LooseleafError(
-    'BAD_OPTION',
+  throw badOption(
     `The option entityTable has to be a name of up to 48 letters, digits and underscores that begins with a letter, and not with looseleaf_; got ${describeKind(name)}.`,
   )
 }

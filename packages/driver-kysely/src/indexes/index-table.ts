@@ -1,5 +1,6 @@
-import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import { type CallOptions } from '@looseleaf/core'
 import {
+  badOption,
   directionsOf,
   type IndexRow,
   type IndexScan,
@@ -91,8 +92,7 @@ export function createIndexTable(options: IndexTableOptions): IndexTable {
   return {
     async upsert(rows, call) {
       if (spec.unique) {
-        throw new LooseleafError(
-          'BAD_OPTION',
+        throw badOption(
           `${spec.table} is the table of a unique index. Take its claims with \`claims(spec).take\`; \`upsert\` is for other indexes.`,
         )
       }

@@ -56,7 +56,6 @@ export function tableStatements(entityTable: string, flavor: Flavor): readonly R
   ]
 }
 
-/** Returns the columns of an index table's primary key. */
 export function primaryKey(spec: IndexTableSpec): readonly string[] {
   return spec.unique ? columnNames(spec) : [...columnNames(spec), 'entity_id']
 }

@@ -1,5 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import { describeKind, isBytes } from '@looseleaf/core/internal'
+import { badOption, describeKind, isBytes } from '@looseleaf/core/internal'
 import type { CompiledQuery } from 'kysely'
 import { sessionToken } from '../settings/session-token.ts'
 import { boundInteger } from './mysql2.ts'
@@ -83,8 +83,7 @@ function literal(value: unknown): string {
 }
 
 function badParameter(value: unknown): LooseleafError {
-  return new LooseleafError(
-    'BAD_OPTION',
+  return badOption(
     `A statement's parameter has to be bytes, a string, a bigint, a finite number or null; got ${describeKind(value)}.`,
   )
 }

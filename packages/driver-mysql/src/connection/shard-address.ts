@@ -1,6 +1,6 @@
 import { createSecureContext } from 'node:tls'
 import { LooseleafError } from '@looseleaf/core'
-import { describeKind } from '@looseleaf/core/internal'
+import { badOption, describeKind } from '@looseleaf/core/internal'
 
 /** Certificates of connections. The server's certificate and name are always verified. */
 export interface MysqlTlsOptions {
@@ -205,5 +205,5 @@ function decode(text: string, subject: string, part: string): string {
 }
 
 export function refuse(subject: string, predicate: string): LooseleafError {
-  return new LooseleafError('BAD_OPTION', `${subject} ${predicate}.`)
+  return badOption(`${subject} ${predicate}.`)
 }

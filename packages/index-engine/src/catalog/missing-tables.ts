@@ -19,7 +19,6 @@ export async function indexesWithMissingTables(
   return entries.filter((_, i) => !isComplete[i])
 }
 
-/** Tells whether a shard has the table of an index. */
 export async function hasIndexTable(
   shard: Shard,
   entry: CatalogEntry,

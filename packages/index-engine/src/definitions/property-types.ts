@@ -5,7 +5,6 @@ import type { BuiltInKey, KeyFunction } from './key-functions.ts'
 /** The type of an indexed property, or `type[]` for an array with a row per distinct element. */
 export type PropertyType = ColumnType | `${ColumnType}[]`
 
-/** Options of an indexed property. */
 export interface PropertyOptions {
   /** The type of the values in bags and queries. */
   readonly type: PropertyType
@@ -44,7 +43,6 @@ export interface PropertyOptions {
 /** The properties of an index with their types, in the order of its key. */
 export type IndexProperties = { readonly [property: string]: PropertyType | PropertyOptions }
 
-/** The type of an indexed property, with or without options. */
 export type TypeOf<S extends PropertyType | PropertyOptions> = S extends PropertyOptions ? S['type'] : S
 
 /** `null` if entities without the property have rows, otherwise `never`. */

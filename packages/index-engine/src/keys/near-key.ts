@@ -1,5 +1,5 @@
 import { LooseleafError, type EntityId } from '@looseleaf/core'
-import { describeKind, idBytes, isPlainObject, type ColumnType } from '@looseleaf/core/internal'
+import { badOption, describeKind, idBytes, isPlainObject, type ColumnType } from '@looseleaf/core/internal'
 import { COLUMN_TYPES } from '../definitions/key-functions.ts'
 import type { ValueOf } from '../definitions/property-types.ts'
 import { toKeyValue } from './key-value.ts'
@@ -38,8 +38,7 @@ export function placeOfNear<Place>(near: Near, { ofId, ofKey }: PlaceFunctions<P
   if (type === undefined || entries.length > 1)
     throw notAPlace('BAD_OPTION', entries.length > 0 ? 'an object of another form' : describeKind(near))
   const result = toKeyValue(type, value)
-  if ('misfit' in result)
-    throw new LooseleafError('BAD_OPTION', `The key in the option near has another type: ${result.misfit}.`)
+  if ('misfit' in result) throw badOption(`The key in the option near has another type: ${result.misfit}.`)
   const bytes = stableBytes(result.value)
   return type === 'uuid' ? ofId(bytes) : ofKey(bytes)
 }

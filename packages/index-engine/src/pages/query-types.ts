@@ -43,7 +43,6 @@ export interface IndexCondition<P extends IndexProperties = IndexProperties> {
   readonly where: Where<NoInfer<P>>
 }
 
-/** The conditions of an intersection on indexes with these properties. */
 export type IndexConditions<Ps extends readonly IndexProperties[]> = {
   readonly [K in keyof Ps]: IndexCondition<Ps[K]>
 }

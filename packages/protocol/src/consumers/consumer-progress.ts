@@ -9,7 +9,6 @@ import { joinedRegistry, readRegistries, type Registry } from './registrations.t
  */
 export const PARTITIONS = 8
 
-/** Numbers of the partitions, from 0. */
 export const partitionNumbers: readonly number[] = Array.from({ length: PARTITIONS }, (_, n) => n)
 
 /** Returns the name of the task with a consumer's place in a partition, and with the lease of the partition. */
@@ -24,7 +23,6 @@ export function partitionTask(consumer: string, partition: number): string {
  */
 export type LetterList = 'dead' | 'moved'
 
-/** Returns the name of the task with a list of letters. */
 export function letterTask(consumer: string, partition: number, list: LetterList): string {
   return `consume/${consumer}/${partition}/${list}`
 }
@@ -92,7 +90,6 @@ function placeIn({ partitions }: ConsumerProgress): number {
   return Math.min(...partitions.map(({ updated, since }) => Math.max(updated, since)))
 }
 
-/** A consumer's records on one shard. */
 export interface ConsumerOnShard {
   readonly name: string
   /** As `consumerPlaces` returns it. */

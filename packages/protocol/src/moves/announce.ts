@@ -1,5 +1,6 @@
 import { isLooseleafError, LooseleafError, type CallOptions } from '@looseleaf/core'
 import {
+  badOption,
   bucketsIn,
   parseRanges,
   rangesInclude,
@@ -294,5 +295,4 @@ export function movableLayout(layout: StoreLayout | undefined): StoreLayout {
   )
 }
 
-const badMove = (expected: string): LooseleafError =>
-  new LooseleafError('BAD_OPTION', `This move is not possible: ${expected}.`)
+const badMove = (expected: string): LooseleafError => badOption(`This move is not possible: ${expected}.`)

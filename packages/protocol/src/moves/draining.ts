@@ -1,5 +1,5 @@
 import { LooseleafError, type CallOptions } from '@looseleaf/core'
-import type { LayoutShard, StoreLayout } from '@looseleaf/core/internal'
+import { badOption, type LayoutShard, type StoreLayout } from '@looseleaf/core/internal'
 import { changeCatalogContents, type EngineContext } from '@looseleaf/index-engine/internal'
 import { movableLayout } from './announce.ts'
 import { movableBuckets } from './move-work.ts'
@@ -37,14 +37,11 @@ export function requireDrainable({ shards }: StoreLayout, number: number): void 
   const state = shards[number]?.state
   if (state === 'joining' || state === 'removed') throw notDraining(number, state)
   if (shards.every((shard, other) => other === number || shard.state !== undefined))
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `Shard ${number} cannot be drained: no other shard takes buckets. Add a shard first.`,
-    )
+    throw badOption(`Shard ${number} cannot be drained: no other shard takes buckets. Add a shard first.`)
 }
 
 function notDraining(number: number, state: string): LooseleafError {
-  return new LooseleafError('BAD_OPTION', `Shard ${number} has no buckets: its state is ${state}.`)
+  return badOption(`Shard ${number} has no buckets: its state is ${state}.`)
 }
 
 async function changeShard(
@@ -60,10 +57,7 @@ async function changeShard(
       const layout = movableLayout(contents.layout)
       const shard = layout.shards[number]
       if (shard === undefined)
-        throw new LooseleafError(
-          'BAD_OPTION',
-          `The store has no shard ${number}; there are ${layout.shards.length}, from 0.`,
-        )
+        throw badOption(`The store has no shard ${number}; there are ${layout.shards.length}, from 0.`)
       const changed = change(shard, layout)
       if (changed === shard) return undefined
       const shards = layout.shards.with(number, changed)

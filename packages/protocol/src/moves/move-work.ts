@@ -1,5 +1,5 @@
 import { LooseleafError, type Shard } from '@looseleaf/core'
-import { bucketsIn, type LayoutMove, type RouterBuckets } from '@looseleaf/core/internal'
+import { badOption, bucketsIn, type LayoutMove, type RouterBuckets } from '@looseleaf/core/internal'
 import { bucketsOf, type EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from '../shards.ts'
 import type { Throttle } from '../throttle/throttle.ts'
@@ -42,8 +42,7 @@ export function targetOf({ context, move }: MoveWork): Shard {
 export function movableBuckets({ router }: EngineContext): RouterBuckets {
   const buckets = bucketsOf(router)
   if (buckets !== undefined) return buckets
-  throw new LooseleafError(
-    'BAD_OPTION',
+  throw badOption(
     'The router of this store has no buckets, so its layout is fixed, and nothing can move. Copy the data to a store with a bucketRouter.',
   )
 }

@@ -122,7 +122,6 @@ interface Motion {
   readonly buckets: string
 }
 
-/** Returns the buckets of a move's records. */
 export function bucketsOfMove(records: readonly Motion[] | undefined, move: number): string {
   return unionOfRanges(...ofMove(records, move).map(({ buckets }) => buckets))
 }

@@ -70,7 +70,6 @@ async function endAttempt(work: MoveWork): Promise<OwnBuckets> {
   )
 }
 
-/** Tells whether the source has given buckets of the move up. */
 function hasGivenUp({ move }: MoveWork, { serves }: OwnBuckets): boolean {
   return ofMove(serves.away, move.id).length > 0
 }

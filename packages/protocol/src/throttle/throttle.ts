@@ -44,7 +44,6 @@ export type Measured = <T>(statement: () => Promise<T>) => Promise<T>
 
 /** Retries by error code: the shard was busy with others, or the statement took all of its time. */
 const RETRIES: Partial<Record<ErrorCode, number>> = { SHARD_BUSY: 4, DEADLINE: 1 }
-/** Pauses before these retries. */
 const RETRY_PAUSES: BackOff = { firstMs: 250, maxMs: 2_000 }
 /** Longest pause in milliseconds that concurrent work on a shard can accumulate. */
 const MAX_PAUSE_MS = 2_000
@@ -62,7 +61,6 @@ interface ShardState {
  */
 export function createThrottle(time: Time, rowsPerSecond: number | undefined, share?: LoopShare): Throttle {
   const elapsed = elapsedBy(time)
-  /** Waits for calls of this process. */
   const waitsForCalls = createWaits(elapsed)
   /** Time at which the rate allows for more rows, by `elapsed`. */
   let allowedAt = -Infinity

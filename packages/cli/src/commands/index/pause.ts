@@ -1,4 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
+import { badOption } from '@looseleaf/core/internal'
 import { defineCommand, type AddCommand, type CommandText } from '../../running/define-command.ts'
 import {
   addGenerationOption,
@@ -72,8 +72,5 @@ async function buildingNamed(
   const { chosen } = await generationsNamed(await invocation.openStore(), name, number, { signal })
   const building = chosen.filter(({ rows, claims }) => [rows.state, claims?.state].includes('building'))
   if (building.length > 0) return building
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `Index ${name} is ${chosen.at(-1)?.rows.state}: there is no filling to pause or resume.`,
-  )
+  throw badOption(`Index ${name} is ${chosen.at(-1)?.rows.state}: there is no filling to pause or resume.`)
 }

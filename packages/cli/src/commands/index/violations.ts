@@ -1,6 +1,5 @@
 import { checkIndex } from '@looseleaf/cleaner'
-import { LooseleafError } from '@looseleaf/core'
-import { counted } from '@looseleaf/core/internal'
+import { badOption, counted } from '@looseleaf/core/internal'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { exitCodes, type ExitCode } from '../../running/exit-codes.ts'
 import type { Invocation } from '../../running/invocation.ts'
@@ -28,7 +27,7 @@ async function listViolations(invocation: Invocation, name: string): Promise<Exi
   const store = await invocation.openStore()
   const entries = (await store.indexes({ signal })).filter((index) => index.name === name)
   if (entries.length > 0 && !entries.some(({ unique }) => unique)) {
-    throw new LooseleafError('BAD_OPTION', `Index ${name} is not unique: entities may share its keys.`)
+    throw badOption(`Index ${name} is not unique: entities may share its keys.`)
   }
   const violations: { readonly entity: string; readonly holder: string }[] = []
   const { unclaimed } = await checkIndex(store, name, {

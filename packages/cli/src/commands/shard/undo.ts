@@ -1,5 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
-import { counted, grouped } from '@looseleaf/core/internal'
+import { badOption, counted, grouped } from '@looseleaf/core/internal'
 import type { MoveReport } from '@looseleaf/store'
 import { endedText, MOVE_JSON, moveJson } from '../../moves/move-view.ts'
 import { shardText } from '../../moves/shard-names.ts'
@@ -63,10 +62,7 @@ function findMove(moves: readonly MoveReport[], text: string): MoveReport {
     open.length === 0
       ? 'No move is under way.'
       : `Moves under way: ${open.map(({ id }) => id).join(', ')}. See: looseleaf shard status`
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `Move ${JSON.stringify(text)} is over, or was never announced. ${known}`,
-  )
+  throw badOption(`Move ${JSON.stringify(text)} is over, or was never announced. ${known}`)
 }
 
 function tooLateText(move: MoveReport): string {

@@ -5,7 +5,6 @@ import { freshSpec, rowOf, rowsIn, rowsOn, stampsOf, withClaims, withRows } from
 
 const epoch = 1
 
-/** Local rows of `writeAll`. */
 export function batchedLocalRowContract(parts: ContractParts): void {
   const { test } = parts.runner
   const bench = withBench(parts)
