@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type IndexDefinitionData } from '@looseleaf/core'
+import type { IndexDefinitionData } from '@looseleaf/core'
 import {
   badOption,
   badArgument,

@@ -1,4 +1,4 @@
-import { type Driver, type DriverFactory } from '@looseleaf/core'
+import type { Driver, DriverFactory } from '@looseleaf/core'
 import {
   badOption,
   badArgument,

@@ -1,4 +1,4 @@
-import { type Entity } from '@looseleaf/core'
+import type { Entity } from '@looseleaf/core'
 import { badOption, badArgument, checkOptions, isRecord, type OptionKinds } from '@looseleaf/core/internal'
 import type { IndexDefinition, QueryOptions } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'

@@ -1,4 +1,4 @@
-import { type Bag, type EntityId } from '@looseleaf/core'
+import type { Bag, EntityId } from '@looseleaf/core'
 import { badOption, badArgument, isRecord } from '@looseleaf/core/internal'
 import { deriveId } from '@looseleaf/router'
 import type { KeyPart } from '@looseleaf/router/internal'

@@ -1,4 +1,4 @@
-import { type EntityId } from '@looseleaf/core'
+import type { EntityId } from '@looseleaf/core'
 import { badOption, badArgument, isVersion, isPlainObject, lowerId } from '@looseleaf/core/internal'
 
 /**

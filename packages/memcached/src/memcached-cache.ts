@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type SharedCache, type SharedCacheFactory } from '@looseleaf/core'
+import type { SharedCache, SharedCacheFactory } from '@looseleaf/core'
 import {
   badOption,
   badArgument,

@@ -10,7 +10,7 @@ import {
   type PlannedMove,
 } from '@looseleaf/protocol/internal'
 import { createMoveLine } from './move-line.ts'
-import { type MoveOptions, type MoverStore } from './move-options.ts'
+import type { MoveOptions, MoverStore } from './move-options.ts'
 import { readMove, type MoveReport } from './move-report.ts'
 import { findMove, openMoves } from './open-moves.ts'
 import { problemsText } from './plan/move-plan.ts'

@@ -1,4 +1,4 @@
-import { isLooseleafError, LooseleafError, type ErrorCode, type Shard } from '@looseleaf/core'
+import { isLooseleafError, type LooseleafError, type ErrorCode, type Shard } from '@looseleaf/core'
 import { badOption, distinctIds } from '@looseleaf/core/internal'
 import { presentShards, type EngineContext } from '@looseleaf/index-engine/internal'
 

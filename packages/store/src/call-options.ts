@@ -1,4 +1,4 @@
-import { type BulkOptions, type CallOptions, type SharedCacheFactory } from '@looseleaf/core'
+import type { BulkOptions, CallOptions, SharedCacheFactory } from '@looseleaf/core'
 import {
   badOption,
   badArgument,

@@ -1,4 +1,4 @@
-import { type Entity } from '@looseleaf/core'
+import type { Entity } from '@looseleaf/core'
 import {
   badOption,
   hasMethods,

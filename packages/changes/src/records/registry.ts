@@ -1,4 +1,4 @@
-import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import type { LooseleafError, CallOptions } from '@looseleaf/core'
 import { badOption } from '@looseleaf/core/internal'
 import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
 import {

@@ -5,7 +5,7 @@ import {
   readDeadLetters,
   replayDeadLetters,
 } from '@looseleaf/changes'
-import { type EntityId } from '@looseleaf/core'
+import type { EntityId } from '@looseleaf/core'
 import { badOption, counted, lowerId } from '@looseleaf/core/internal'
 import { confirm } from '../running/confirm.ts'
 import { consumersJson, consumersText } from '../views/consumers-view.ts'

@@ -1,4 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
+import type { LooseleafError } from '@looseleaf/core'
 import { badOption, counted, isVersion } from '@looseleaf/core/internal'
 import type { DamagedEntity, DataStore } from '@looseleaf/store'
 import { repairVersion } from '@looseleaf/store/internal'

@@ -1,4 +1,4 @@
-import { type EntityId } from '@looseleaf/core'
+import type { EntityId } from '@looseleaf/core'
 import { badOption } from '@looseleaf/core/internal'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { wholeNumber } from '../running/parse-whole.ts'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type DriverFactory } from '@looseleaf/core'
+import type { DriverFactory } from '@looseleaf/core'
 import { badOption, checkOptions, optionKinds, type OptionKinds } from '@looseleaf/core/internal'
 import { mysqlShards } from '@looseleaf/driver-mysql'
 import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'

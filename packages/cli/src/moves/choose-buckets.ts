@@ -1,4 +1,4 @@
-import { type CallOptions } from '@looseleaf/core'
+import type { CallOptions } from '@looseleaf/core'
 import {
   badOption,
   bucketsIn,

@@ -1,4 +1,4 @@
-import { badOption, describeKind, LooseleafError } from '../errors/errors.ts'
+import { badOption, describeKind, type LooseleafError } from '../errors/errors.ts'
 import { MAX_LEASE_MS } from './lease.ts'
 
 /*

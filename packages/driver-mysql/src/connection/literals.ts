@@ -1,4 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
+import type { LooseleafError } from '@looseleaf/core'
 import { badOption, describeKind, isBytes } from '@looseleaf/core/internal'
 import type { CompiledQuery } from 'kysely'
 import { sessionToken } from '../settings/session-token.ts'

@@ -1,5 +1,5 @@
 import { createSecureContext } from 'node:tls'
-import { LooseleafError } from '@looseleaf/core'
+import type { LooseleafError } from '@looseleaf/core'
 import { badOption, describeKind } from '@looseleaf/core/internal'
 
 /** Certificates of connections. The server's certificate and name are always verified. */

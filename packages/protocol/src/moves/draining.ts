@@ -1,4 +1,4 @@
-import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import type { LooseleafError, CallOptions } from '@looseleaf/core'
 import { badOption, type LayoutShard, type StoreLayout } from '@looseleaf/core/internal'
 import { changeCatalogContents, type EngineContext } from '@looseleaf/index-engine/internal'
 import { movableLayout } from './announce.ts'

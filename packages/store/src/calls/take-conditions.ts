@@ -1,4 +1,4 @@
-import { type IndexDefinitionData } from '@looseleaf/core'
+import type { IndexDefinitionData } from '@looseleaf/core'
 import { badOption, badArgument, isRecord } from '@looseleaf/core/internal'
 import { MAX_CONDITIONS, requireDefinition } from '@looseleaf/index-engine/internal'
 

@@ -1,4 +1,4 @@
-import { type CallOptions, type Driver } from '@looseleaf/core'
+import type { CallOptions, Driver } from '@looseleaf/core'
 import { badOption, type CatalogEntry } from '@looseleaf/core/internal'
 import {
   changeCatalogContents,

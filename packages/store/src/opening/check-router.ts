@@ -1,4 +1,4 @@
-import { type Router } from '@looseleaf/core'
+import type { Router } from '@looseleaf/core'
 import { badOption, requireKind, wholeNumber } from '@looseleaf/core/internal'
 import { bucketsOf } from '@looseleaf/index-engine/internal'
 import { countText } from './check-shard.ts'

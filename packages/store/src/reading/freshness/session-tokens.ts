@@ -1,4 +1,4 @@
-import { type Randomness } from '@looseleaf/core'
+import type { Randomness } from '@looseleaf/core'
 import { badOption } from '@looseleaf/core/internal'
 import { crc32 } from 'node:zlib'
 
