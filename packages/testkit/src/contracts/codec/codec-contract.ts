@@ -27,6 +27,8 @@ export function codecContract(
   options: CodecContractOptions = {},
 ): void {
   const { describe, test } = runner
+  const testCodec = (title: string, body: (codec: Codec) => void): unknown =>
+    test(title, () => body(makeCodec()))
   const maxBodyBytes = options.maxBodyBytes ?? 8 * 1024 * 1024
 
   describe(`${name} keeps the codec contract`, () => {
@@ -34,45 +36,42 @@ export function codecContract(
       for (const [kind, held] of Object.entries(edgeValues))
         test(`a property with ${kind} comes back`, () => expectRoundTrip(makeCodec(), { held }))
 
-      test('an empty bag has a body that is not empty, and comes back', () => {
-        const codec = makeCodec()
+      testCodec('an empty bag has a body that is not empty, and comes back', (codec) => {
         expect(codec.encode({}).length).toBeGreaterThan(0)
         expectRoundTrip(codec, {})
       })
 
       for (const awkward of awkwardNames) {
-        test(`a property named ${JSON.stringify(awkward)} comes back, at the top and nested`, () => {
-          const codec = makeCodec()
-          for (const value of ['text', 7, null, new Date(5), { [awkward]: 1n }, [{ [awkward]: 'x' }]]) {
-            expectRoundTrip(codec, { [awkward]: value })
-            expectRoundTrip(codec, { nested: { [awkward]: value }, other: { [awkward]: value, b: 1 } })
-          }
-        })
+        testCodec(
+          `a property named ${JSON.stringify(awkward)} comes back, at the top and nested`,
+          (codec) => {
+            for (const value of ['text', 7, null, new Date(5), { [awkward]: 1n }, [{ [awkward]: 'x' }]]) {
+              expectRoundTrip(codec, { [awkward]: value })
+              expectRoundTrip(codec, { nested: { [awkward]: value }, other: { [awkward]: value, b: 1 } })
+            }
+          },
+        )
       }
 
       test('a bag with all awkward names comes back', () => {
         expectRoundTrip(makeCodec(), Object.fromEntries(awkwardNames.map((awkward, i) => [awkward, i])))
       })
 
-      test('undefined properties are omitted', () => {
-        const codec = makeCodec()
+      testCodec('undefined properties are omitted', (codec) => {
         const decoded = codec.decode(codec.encode({ a: undefined, b: { c: undefined, d: 1 } }))
         expect(decoded).toStrictEqual({ b: { d: 1 } })
       })
 
-      test('-0 comes back as 0', () => {
-        const codec = makeCodec()
+      testCodec('-0 comes back as 0', (codec) => {
         expect(codec.decode(codec.encode({ a: -0, b: [-0] }))).toStrictEqual({ a: 0, b: [0] })
       })
 
-      test('objects without a prototype come back as plain objects', () => {
-        const codec = makeCodec()
+      testCodec('objects without a prototype come back as plain objects', (codec) => {
         const bare: Bag = Object.assign(Object.create(null) as Bag, { a: 1 })
         expect(codec.decode(codec.encode({ bare }))).toStrictEqual({ bare: { a: 1 } })
       })
 
-      test('bytes of every kind come back as a Uint8Array with its own memory', () => {
-        const codec = makeCodec()
+      testCodec('bytes of every kind come back as a Uint8Array with its own memory', (codec) => {
         const body = codec.encode({
           a: Buffer.from([1, 2, 3]),
           b: new Uint8Array([0, 4, 5, 0]).subarray(1, 3),
@@ -90,20 +89,17 @@ export function codecContract(
         }
       })
 
-      test('values nested to the limit come back', () => {
-        const codec = makeCodec()
+      testCodec('values nested to the limit come back', (codec) => {
         expectRoundTrip(codec, nestedObjects(MAX_DEPTH))
         expectRoundTrip(codec, nestedArrays(MAX_DEPTH))
       })
 
-      test('more than 65,536 properties or elements come back', () => {
-        const codec = makeCodec()
+      testCodec('more than 65,536 properties or elements come back', (codec) => {
         expectRoundTrip(codec, Object.fromEntries(Array.from({ length: 66_000 }, (_, i) => [`p${i}`, i])))
         expectRoundTrip(codec, { many: Array.from({ length: 66_000 }, (_, i) => i) })
       })
 
-      test('thousands of short texts come back', () => {
-        const codec = makeCodec()
+      testCodec('thousands of short texts come back', (codec) => {
         for (const length of [1, 15, 31, 40, 48, 49, 64, 65]) {
           const text = (i: number): string => String(i).padStart(length, 'x')
           expectRoundTrip(
@@ -113,21 +109,18 @@ export function codecContract(
         }
       })
 
-      test('long texts and long bytes come back', () => {
-        const codec = makeCodec()
+      testCodec('long texts and long bytes come back', (codec) => {
         expectRoundTrip(codec, { text: '€uro '.repeat(200_000), bytes: seededRandom(3).bytes(500_000) })
       })
 
-      test('a thousand random bags come back', () => {
-        const codec = makeCodec()
+      testCodec('a thousand random bags come back', (codec) => {
         const random = seededRandom(20090227)
         for (let i = 0; i < 1000; i++) expectRoundTrip(codec, randomBag(random))
       })
     })
 
     describe('bodies are independent', () => {
-      test('a body does not change while others are encoded', () => {
-        const codec = makeCodec()
+      testCodec('a body does not change while others are encoded', (codec) => {
         const body = codec.encode({ first: 'a'.repeat(100) })
         const before = Uint8Array.from(body)
         for (let i = 0; i < 50; i++) codec.encode({ other: 'b'.repeat(i * 10) })
@@ -141,8 +134,7 @@ export function codecContract(
         expect(makeCodec().decode(memory.subarray(7, 7 + body.length))).toStrictEqual(asDecoded(sample))
       })
 
-      test('encoding does not change the bag, and decoding does not change the body', () => {
-        const codec = makeCodec()
+      testCodec('encoding does not change the bag, and decoding does not change the body', (codec) => {
         const bag = { list: [1, { a: undefined }], bytes: new Uint8Array([1]) }
         const body = codec.encode(bag)
         expect(bag).toStrictEqual({ list: [1, { a: undefined }], bytes: new Uint8Array([1]) })
@@ -200,15 +192,13 @@ export function codecContract(
         codec.encode(large),
       ]
 
-      test('a body cut short at any byte is rejected', () => {
-        const codec = makeCodec()
+      testCodec('a body cut short at any byte is rejected', (codec) => {
         for (const body of bodies(codec)) {
           for (let length = 0; length < body.length; length++) expectRefusal(codec, body.subarray(0, length))
         }
       })
 
-      test('a body with more bytes after it is rejected', () => {
-        const codec = makeCodec()
+      testCodec('a body with more bytes after it is rejected', (codec) => {
         for (const body of bodies(codec)) {
           for (const more of [[0], [0xc0], [0x20], [...body]]) {
             expectRefusal(codec, Uint8Array.from([...body, ...more]))
@@ -216,8 +206,7 @@ export function codecContract(
         }
       })
 
-      test('a body with any one bit changed is rejected', () => {
-        const codec = makeCodec()
+      testCodec('a body with any one bit changed is rejected', (codec) => {
         for (const body of bodies(codec)) {
           for (let bit = 0; bit < body.length * 8; bit++) {
             const changed = Uint8Array.from(body)
@@ -227,8 +216,7 @@ export function codecContract(
         }
       })
 
-      test('bodies with thousands of random changes are rejected', () => {
-        const codec = makeCodec()
+      testCodec('bodies with thousands of random changes are rejected', (codec) => {
         const random = seededRandom(77)
         const originals = bodies(codec)
         for (let i = 0; i < 5000; i++) {
@@ -243,15 +231,13 @@ export function codecContract(
         }
       })
 
-      test('random bytes, and equal bytes, are rejected', () => {
-        const codec = makeCodec()
+      testCodec('random bytes, and equal bytes, are rejected', (codec) => {
         const random = seededRandom(99)
         for (let i = 0; i < 2000; i++) expectRefusal(codec, random.bytes(random.integer(100)))
         for (let byte = 0; byte < 256; byte++) expectRefusal(codec, new Uint8Array(64).fill(byte))
       })
 
-      test('error messages contain no stored values', () => {
-        const codec = makeCodec()
+      testCodec('error messages contain no stored values', (codec) => {
         const secret = 'correct-horse-battery'
         const body = codec.encode({ note: secret, more: secret.repeat(100) })
         for (let i = 0; i < body.length; i++) {
@@ -267,13 +253,15 @@ export function codecContract(
     if (bodyOfArrays === undefined) {
       test.skip('a body of more than MAX_VALUES values (left out: no bodyOfArrays)', () => undefined)
     } else {
-      test('a body of more than MAX_VALUES values is BODY_TOO_LARGE, and one of exactly as many is read', () => {
-        const codec = makeCodec()
-        expect(codec.decode(bodyOfArrays(MAX_VALUES - 1))['a']).toHaveLength(MAX_VALUES - 1)
-        for (const count of [MAX_VALUES, MAX_VALUES * 20]) {
-          expect(codeOf(() => codec.decode(bodyOfArrays(count)))).toBe('BODY_TOO_LARGE')
-        }
-      })
+      testCodec(
+        'a body of more than MAX_VALUES values is BODY_TOO_LARGE, and one of exactly as many is read',
+        (codec) => {
+          expect(codec.decode(bodyOfArrays(MAX_VALUES - 1))['a']).toHaveLength(MAX_VALUES - 1)
+          for (const count of [MAX_VALUES, MAX_VALUES * 20]) {
+            expect(codeOf(() => codec.decode(bodyOfArrays(count)))).toBe('BODY_TOO_LARGE')
+          }
+        },
+      )
     }
 
     test('a codec has a name', () => {

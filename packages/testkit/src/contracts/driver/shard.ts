@@ -14,6 +14,7 @@ import {
   type DriverHarness,
   type ContractParts,
 } from './harness.ts'
+import { freshSpec } from './local-rows.ts'
 
 export function shardContract(parts: ContractParts): void {
   const { describe, test } = parts.runner
@@ -32,16 +33,14 @@ export function shardContract(parts: ContractParts): void {
     })
 
     test('an index table that is created again keeps its rows', async () => {
-      const spec = { table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] } as const
-      await bench.shard.createIndexTable(spec)
+      const spec = await freshSpec(bench)
       await bench.shard.index(spec).upsert([{ key: [1n], entityId: newId(), version: 1 }])
       await bench.shard.createIndexTable(spec)
       expect(await bench.shard.index(spec).count({ prefix: [] })).toBe(1)
     })
 
     test('an existing index table with other columns is BAD_INDEX', async () => {
-      const spec = { table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] } as const
-      await bench.shard.createIndexTable(spec)
+      const spec = await freshSpec(bench)
       for (const columns of [
         [{ name: 'n', type: 'number' }],
         [{ name: 'm', type: 'integer' }],
@@ -92,8 +91,7 @@ export function shardContract(parts: ContractParts): void {
     })
 
     test('a dropped index table is gone, and a second drop does nothing', async () => {
-      const spec = { table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] } as const
-      await bench.shard.createIndexTable(spec)
+      const spec = await freshSpec(bench)
       await bench.shard.dropIndexTable(spec)
       await bench.shard.dropIndexTable(spec)
       expect(await codeOf(bench.shard.index(spec).count({ prefix: [] }))).toBe('INDEX_NOT_FOUND')

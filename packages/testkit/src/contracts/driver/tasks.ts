@@ -7,34 +7,32 @@ const MINUTE = 60_000
 export function taskContract(parts: ContractParts): void {
   const { test } = parts.runner
   const bench = withBench(parts)
+  const testTask = (title: string, body: (name: string) => Promise<void>): unknown =>
+    test(title, () => body(newName('task')))
 
   test('a task does not exist before it is claimed', async () => {
     expect(await bench.shard.tasks.load(newName('task'))).toBeUndefined()
   })
 
-  test('a claimed task has no progress at first, and belongs to its owner', async () => {
-    const name = newName('task')
+  testTask('a claimed task has no progress at first, and belongs to its owner', async (name) => {
     expect(await bench.shard.tasks.claim(name, 'a', MINUTE)).toEqual({ progress: '', owner: 'a' })
     expect(await bench.other.tasks.load(name)).toEqual({ progress: '', owner: 'a' })
   })
 
-  test('a claimed task rejects other owners', async () => {
-    const name = newName('task')
+  testTask('a claimed task rejects other owners', async (name) => {
     await bench.shard.tasks.claim(name, 'a', MINUTE)
     expect(await bench.other.tasks.claim(name, 'b', MINUTE)).toBeUndefined()
     expect(await bench.other.tasks.save(name, 'b', 'mine', MINUTE)).toBe(false)
     expect(await bench.shard.tasks.load(name)).toEqual({ progress: '', owner: 'a' })
   })
 
-  test('an owner may claim its task again', async () => {
-    const name = newName('task')
+  testTask('an owner may claim its task again', async (name) => {
     await bench.shard.tasks.claim(name, 'a', MINUTE)
     await bench.shard.tasks.save(name, 'a', 'half', MINUTE)
     expect(await bench.shard.tasks.claim(name, 'a', MINUTE)).toEqual({ progress: 'half', owner: 'a' })
   })
 
-  test('one of several concurrent claims succeeds', async () => {
-    const name = newName('task')
+  testTask('one of several concurrent claims succeeds', async (name) => {
     const claims = await Promise.all(
       Array.from({ length: 8 }, (_, i) =>
         (i % 2 === 0 ? bench.shard : bench.other).tasks.claim(name, `owner ${i}`, MINUTE),
@@ -45,8 +43,7 @@ export function taskContract(parts: ContractParts): void {
     expect(await bench.shard.tasks.load(name)).toEqual({ progress: '', owner: winners[0] })
   })
 
-  test('progress comes back unchanged', async () => {
-    const name = newName('task')
+  testTask('progress comes back unchanged', async (name) => {
     await bench.shard.tasks.claim(name, 'a', MINUTE)
     for (const progress of ['x', '', ' trailing ', '{"é":"🍃\'\\"\\\\"}', 'long '.repeat(20_000)]) {
       expect(await bench.shard.tasks.save(name, 'a', progress, MINUTE)).toBe(true)
@@ -54,8 +51,7 @@ export function taskContract(parts: ContractParts): void {
     }
   })
 
-  test('a lease of 0 releases the task, and keeps its progress', async () => {
-    const name = newName('task')
+  testTask('a lease of 0 releases the task, and keeps its progress', async (name) => {
     await bench.shard.tasks.claim(name, 'a', MINUTE)
     expect(await bench.shard.tasks.save(name, 'a', 'half', 0)).toBe(true)
     expect(await bench.shard.tasks.load(name)).toEqual({ progress: 'half', owner: undefined })
@@ -63,8 +59,7 @@ export function taskContract(parts: ContractParts): void {
     expect(await bench.shard.tasks.save(name, 'a', 'more', MINUTE)).toBe(false)
   })
 
-  test('a task with an ended lease can be claimed, and its old owner cannot save', async () => {
-    const name = newName('task')
+  testTask('a task with an ended lease can be claimed, and its old owner cannot save', async (name) => {
     await bench.shard.tasks.claim(name, 'a', 1)
     await bench.shard.tasks.save(name, 'a', 'half', 1)
     let state
@@ -74,8 +69,7 @@ export function taskContract(parts: ContractParts): void {
     expect(await bench.shard.tasks.load(name)).toEqual({ progress: 'half', owner: 'b' })
   })
 
-  test('a lease by a clock that was two hours ahead has ended once the clock is right', async () => {
-    const name = newName('task')
+  testTask('a lease by a clock that was two hours ahead has ended once the clock is right', async (name) => {
     // A clock that is two hours ahead leaves an end that no lease can have.
     await bench.shard.tasks.claim(name, 'a', 120 * MINUTE)
     await bench.shard.tasks.save(name, 'a', 'half', 120 * MINUTE)
@@ -85,14 +79,12 @@ export function taskContract(parts: ContractParts): void {
     expect(await bench.shard.tasks.claim(name, 'a', MINUTE)).toBeUndefined()
   })
 
-  test('the longest lease holds', async () => {
-    const name = newName('task')
+  testTask('the longest lease holds', async (name) => {
     await bench.shard.tasks.claim(name, 'a', MAX_LEASE_MS)
     expect(await bench.other.tasks.claim(name, 'b', MINUTE)).toBeUndefined()
   })
 
-  test('names and owners are compared byte by byte', async () => {
-    const name = newName('task')
+  testTask('names and owners are compared byte by byte', async (name) => {
     await bench.shard.tasks.claim(name, 'a', MINUTE)
     for (const other of [`${name} `, name.toUpperCase(), `${name}é`]) {
       expect(await bench.shard.tasks.claim(other, 'b', MINUTE)).toEqual({ progress: '', owner: 'b' })
