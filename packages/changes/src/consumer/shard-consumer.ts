@@ -18,7 +18,7 @@ import type { PassedChanges } from './passed-changes.ts'
 import { comparePlaces, newestOf, oldestOf } from './places.ts'
 import type { Replays } from './replays.ts'
 import type { RetrySlots } from './retry-slots.ts'
-import { createDueRows } from './due-rows.ts'
+import { createReadDueRows } from './due-rows.ts'
 import { createEmptyStretch } from './empty-stretch.ts'
 import { createRetryTurns } from './retry-turns.ts'
 import { MAX_FAILING, type RowHandler } from './row-handler.ts'
@@ -80,7 +80,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   let fallbacks = 0
   const empty = createEmptyStretch()
   const waiting = createWaitingRows(moved, onError)
-  const dueRows = createDueRows(context, currentShard, moved, signal)
+  const readDueRows = createReadDueRows(context, currentShard, moved, signal)
 
   /** Work in flight by partition number. A busy partition begins nothing else, and it is not released. */
   const busy = new Map<number, Promise<unknown>>()
@@ -279,7 +279,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   async function retry(): Promise<boolean> {
     const due = turns.next(idle(), retrySlots.free)
     if (due.size === 0) return false
-    const rows = await dueRows.read(due)
+    const rows = await readDueRows(due)
     const durable = [...rows.values()].filter((row) => row !== 'later')
     const beginBy = elapsed() + PAGE_MS
     const byPartition = Map.groupBy(durable, (row) => due.get(formatId(row.id)) as HeldPartition)

@@ -1,7 +1,7 @@
 import type { CallOptions } from '@looseleaf/core'
 import { backOffMs, elapsedBy, untilAborted } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { breakSeal } from './break-seal.ts'
+import { loadOwn, swapOwn } from './own-buckets.ts'
 
 /** Milliseconds between the first two looks at the catalog of a shard with sealed buckets. Later ones are twice as far apart each, up to `LOOK_MS`. */
 const FIRST_LOOK_MS = 1
@@ -81,4 +81,17 @@ async function look(context: EngineContext, shard: number, calls: Set<WaitingCal
 function end(calls: Set<WaitingCall>, call: WaitingCall): void {
   calls.delete(call)
   call.resolve()
+}
+
+/**
+ * Takes the seals of a shard away if its catalog still has this epoch, so that its buckets are written again. The mover that has sealed them
+ * cannot hand them over by its seal any more, because the epoch of the shard has changed: it copies what was written since, and seals
+ * again. Does nothing if the catalog has changed.
+ */
+async function breakSeal(context: EngineContext, shard: number, epoch: number): Promise<void> {
+  const own = await loadOwn(context, shard, {})
+  const { leaving } = own.serves
+  if (own.catalog.epoch !== epoch || leaving === undefined) return
+  const unsealed = leaving.map((record) => ({ ...record, sealed: undefined }))
+  await swapOwn(context, shard, own, { ...own.serves, leaving: unsealed }, {})
 }

@@ -59,14 +59,13 @@ export async function initialise(
     driver.shards.map(({ name }) => name),
   )
   // Only processes that know exact indexes open such a store, so a new one has them from the beginning.
-  const exact =
-    existing === undefined && hasSnapshots(driver)
-      ? {
-          exactIndexes: true as const,
-          indexes: indexes.map((entry) => ({ ...entry, ...firstStep(entry, driver) })),
-        }
-      : { indexes }
-  const contents = { ...withPolicies({}, policies), layout, ...exact }
+  const isExact = existing === undefined && hasSnapshots(driver)
+  const contents = {
+    ...withPolicies({}, policies),
+    layout,
+    ...(isExact && { exactIndexes: true as const }),
+    indexes: isExact ? indexes.map((entry) => ({ ...entry, ...firstStep(entry, driver) })) : indexes,
+  }
   const first = { ...contents, requires: requirementsOf(contents) }
   let source = existing
   for (const [shardNumber, shard] of presentEntries(driver)) {

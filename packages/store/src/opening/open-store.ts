@@ -81,23 +81,12 @@ async function leaveRemoved({ driver, catalog }: OpenedStore): Promise<void> {
 async function openWhole(given: ArrangedShards, options: OpenStoreOptions): Promise<OpenedStore> {
   const { router, migrate } = options
   if (migrate) await initialise(given.driver, router, options.indexes, options)
-  const { driver, silent, catalogs } = arrangeShards(
-    given.driver,
-    router,
-    {
-      catalogs: await loadShardCatalogs(given.driver),
-      silent: given.silent,
-    },
-    options,
-  )
+  const answers = { catalogs: await loadShardCatalogs(given.driver), silent: given.silent }
+  const { driver, silent, catalogs } = arrangeShards(given.driver, router, answers, options)
   const catalog = mergeCatalogs(catalogs)
   if (migrate && catalogs.some((each) => each !== undefined && each.layout === undefined))
     return { driver, silent, catalog: await addLayout(driver, router) }
-  return {
-    driver,
-    silent,
-    catalog: hasSameContents(catalogs) ? catalog : await propagateCatalog(driver),
-  }
+  return { driver, silent, catalog: hasSameContents(catalogs) ? catalog : await propagateCatalog(driver) }
 }
 
 function hasSameContents(catalogs: ArrangedShards['catalogs']): boolean {

@@ -30,13 +30,8 @@ export interface StoreDriverOptions {
 }
 
 /** Creates the live list of a store's shards. */
-export function createStoreDriver({
-  driver,
-  identity,
-  shards: given,
-  layout: first,
-  reports,
-}: StoreDriverOptions): StoreDriver {
+export function createStoreDriver(options: StoreDriverOptions): StoreDriver {
+  const { driver, identity, shards: given, layout: first, reports } = options
   const shards: Shard[] = []
   const removed = new Set<number>()
   /** Timers by the names of removed shards that are still connected. */

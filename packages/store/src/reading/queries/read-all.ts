@@ -1,4 +1,4 @@
-import { isLooseleafError } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError } from '@looseleaf/core'
 import {
   forEachMatch,
   type EngineContext,
@@ -7,7 +7,6 @@ import {
   type QueryPorts,
   type ReadEntity,
 } from '@looseleaf/index-engine/internal'
-import { tookTooLong } from './took-too-long.ts'
 import { damagedHandler, onceForEach } from '../entities/damaged-handler.ts'
 import type { MissingShards } from '../entities/missing-shards.ts'
 import { readHandlers, skippingScans } from '../rows/skipping-scans.ts'
@@ -86,4 +85,12 @@ export function createReadAll(
     checkTime()
     return isWhole
   }
+}
+
+/** Makes the error of a read of all matches that took longer than lost rows are kept. */
+function tookTooLong(index: string, queryTimeMs: number): LooseleafError {
+  return new LooseleafError(
+    'DEADLINE',
+    `Index ${index}: reading took longer than ${queryTimeMs} ms (queryTimeMs), so entities that have moved may be missing. Read page by page, each with the cursor of the page before.`,
+  )
 }

@@ -26,9 +26,9 @@ export function codecContract(
   makeCodec: () => Codec,
   options: CodecContractOptions = {},
 ): void {
-  const { describe, test } = runner
-  const testCodec = (title: string, body: (codec: Codec) => void): unknown =>
-    test(title, () => body(makeCodec()))
+  const { describe } = runner
+  const test = (title: string, body: (codec: Codec) => void): unknown =>
+    runner.test(title, () => body(makeCodec()))
   const maxBodyBytes = options.maxBodyBytes ?? 8 * 1024 * 1024
 
   describe(`${name} keeps the codec contract`, () => {
@@ -36,42 +36,39 @@ export function codecContract(
       for (const [kind, held] of Object.entries(edgeValues))
         test(`a property with ${kind} comes back`, () => expectRoundTrip(makeCodec(), { held }))
 
-      testCodec('an empty bag has a body that is not empty, and comes back', (codec) => {
+      test('an empty bag has a body that is not empty, and comes back', (codec) => {
         expect(codec.encode({}).length).toBeGreaterThan(0)
         expectRoundTrip(codec, {})
       })
 
       for (const awkward of awkwardNames) {
-        testCodec(
-          `a property named ${JSON.stringify(awkward)} comes back, at the top and nested`,
-          (codec) => {
-            for (const value of ['text', 7, null, new Date(5), { [awkward]: 1n }, [{ [awkward]: 'x' }]]) {
-              expectRoundTrip(codec, { [awkward]: value })
-              expectRoundTrip(codec, { nested: { [awkward]: value }, other: { [awkward]: value, b: 1 } })
-            }
-          },
-        )
+        test(`a property named ${JSON.stringify(awkward)} comes back, at the top and nested`, (codec) => {
+          for (const value of ['text', 7, null, new Date(5), { [awkward]: 1n }, [{ [awkward]: 'x' }]]) {
+            expectRoundTrip(codec, { [awkward]: value })
+            expectRoundTrip(codec, { nested: { [awkward]: value }, other: { [awkward]: value, b: 1 } })
+          }
+        })
       }
 
       test('a bag with all awkward names comes back', () => {
         expectRoundTrip(makeCodec(), Object.fromEntries(awkwardNames.map((awkward, i) => [awkward, i])))
       })
 
-      testCodec('undefined properties are omitted', (codec) => {
+      test('undefined properties are omitted', (codec) => {
         const decoded = codec.decode(codec.encode({ a: undefined, b: { c: undefined, d: 1 } }))
         expect(decoded).toStrictEqual({ b: { d: 1 } })
       })
 
-      testCodec('-0 comes back as 0', (codec) => {
+      test('-0 comes back as 0', (codec) => {
         expect(codec.decode(codec.encode({ a: -0, b: [-0] }))).toStrictEqual({ a: 0, b: [0] })
       })
 
-      testCodec('objects without a prototype come back as plain objects', (codec) => {
+      test('objects without a prototype come back as plain objects', (codec) => {
         const bare: Bag = Object.assign(Object.create(null) as Bag, { a: 1 })
         expect(codec.decode(codec.encode({ bare }))).toStrictEqual({ bare: { a: 1 } })
       })
 
-      testCodec('bytes of every kind come back as a Uint8Array with its own memory', (codec) => {
+      test('bytes of every kind come back as a Uint8Array with its own memory', (codec) => {
         const body = codec.encode({
           a: Buffer.from([1, 2, 3]),
           b: new Uint8Array([0, 4, 5, 0]).subarray(1, 3),
@@ -89,17 +86,17 @@ export function codecContract(
         }
       })
 
-      testCodec('values nested to the limit come back', (codec) => {
+      test('values nested to the limit come back', (codec) => {
         expectRoundTrip(codec, nestedObjects(MAX_DEPTH))
         expectRoundTrip(codec, nestedArrays(MAX_DEPTH))
       })
 
-      testCodec('more than 65,536 properties or elements come back', (codec) => {
+      test('more than 65,536 properties or elements come back', (codec) => {
         expectRoundTrip(codec, Object.fromEntries(Array.from({ length: 66_000 }, (_, i) => [`p${i}`, i])))
         expectRoundTrip(codec, { many: Array.from({ length: 66_000 }, (_, i) => i) })
       })
 
-      testCodec('thousands of short texts come back', (codec) => {
+      test('thousands of short texts come back', (codec) => {
         for (const length of [1, 15, 31, 40, 48, 49, 64, 65]) {
           const text = (i: number): string => String(i).padStart(length, 'x')
           expectRoundTrip(
@@ -109,18 +106,18 @@ export function codecContract(
         }
       })
 
-      testCodec('long texts and long bytes come back', (codec) => {
+      test('long texts and long bytes come back', (codec) => {
         expectRoundTrip(codec, { text: '€uro '.repeat(200_000), bytes: seededRandom(3).bytes(500_000) })
       })
 
-      testCodec('a thousand random bags come back', (codec) => {
+      test('a thousand random bags come back', (codec) => {
         const random = seededRandom(20090227)
         for (let i = 0; i < 1000; i++) expectRoundTrip(codec, randomBag(random))
       })
     })
 
     describe('bodies are independent', () => {
-      testCodec('a body does not change while others are encoded', (codec) => {
+      test('a body does not change while others are encoded', (codec) => {
         const body = codec.encode({ first: 'a'.repeat(100) })
         const before = Uint8Array.from(body)
         for (let i = 0; i < 50; i++) codec.encode({ other: 'b'.repeat(i * 10) })
@@ -134,7 +131,7 @@ export function codecContract(
         expect(makeCodec().decode(memory.subarray(7, 7 + body.length))).toStrictEqual(asDecoded(sample))
       })
 
-      testCodec('encoding does not change the bag, and decoding does not change the body', (codec) => {
+      test('encoding does not change the bag, and decoding does not change the body', (codec) => {
         const bag = { list: [1, { a: undefined }], bytes: new Uint8Array([1]) }
         const body = codec.encode(bag)
         expect(bag).toStrictEqual({ list: [1, { a: undefined }], bytes: new Uint8Array([1]) })
@@ -192,13 +189,13 @@ export function codecContract(
         codec.encode(large),
       ]
 
-      testCodec('a body cut short at any byte is rejected', (codec) => {
+      test('a body cut short at any byte is rejected', (codec) => {
         for (const body of bodies(codec)) {
           for (let length = 0; length < body.length; length++) expectRefusal(codec, body.subarray(0, length))
         }
       })
 
-      testCodec('a body with more bytes after it is rejected', (codec) => {
+      test('a body with more bytes after it is rejected', (codec) => {
         for (const body of bodies(codec)) {
           for (const more of [[0], [0xc0], [0x20], [...body]]) {
             expectRefusal(codec, Uint8Array.from([...body, ...more]))
@@ -206,7 +203,7 @@ export function codecContract(
         }
       })
 
-      testCodec('a body with any one bit changed is rejected', (codec) => {
+      test('a body with any one bit changed is rejected', (codec) => {
         for (const body of bodies(codec)) {
           for (let bit = 0; bit < body.length * 8; bit++) {
             const changed = Uint8Array.from(body)
@@ -216,7 +213,7 @@ export function codecContract(
         }
       })
 
-      testCodec('bodies with thousands of random changes are rejected', (codec) => {
+      test('bodies with thousands of random changes are rejected', (codec) => {
         const random = seededRandom(77)
         const originals = bodies(codec)
         for (let i = 0; i < 5000; i++) {
@@ -231,13 +228,13 @@ export function codecContract(
         }
       })
 
-      testCodec('random bytes, and equal bytes, are rejected', (codec) => {
+      test('random bytes, and equal bytes, are rejected', (codec) => {
         const random = seededRandom(99)
         for (let i = 0; i < 2000; i++) expectRefusal(codec, random.bytes(random.integer(100)))
         for (let byte = 0; byte < 256; byte++) expectRefusal(codec, new Uint8Array(64).fill(byte))
       })
 
-      testCodec('error messages contain no stored values', (codec) => {
+      test('error messages contain no stored values', (codec) => {
         const secret = 'correct-horse-battery'
         const body = codec.encode({ note: secret, more: secret.repeat(100) })
         for (let i = 0; i < body.length; i++) {
@@ -251,17 +248,14 @@ export function codecContract(
 
     const { bodyOfArrays } = options
     if (bodyOfArrays === undefined) {
-      test.skip('a body of more than MAX_VALUES values (left out: no bodyOfArrays)', () => undefined)
+      runner.test.skip('a body of more than MAX_VALUES values (left out: no bodyOfArrays)', () => undefined)
     } else {
-      testCodec(
-        'a body of more than MAX_VALUES values is BODY_TOO_LARGE, and one of exactly as many is read',
-        (codec) => {
-          expect(codec.decode(bodyOfArrays(MAX_VALUES - 1))['a']).toHaveLength(MAX_VALUES - 1)
-          for (const count of [MAX_VALUES, MAX_VALUES * 20]) {
-            expect(codeOf(() => codec.decode(bodyOfArrays(count)))).toBe('BODY_TOO_LARGE')
-          }
-        },
-      )
+      test('a body of more than MAX_VALUES values is BODY_TOO_LARGE, and one of exactly as many is read', (codec) => {
+        expect(codec.decode(bodyOfArrays(MAX_VALUES - 1))['a']).toHaveLength(MAX_VALUES - 1)
+        for (const count of [MAX_VALUES, MAX_VALUES * 20]) {
+          expect(codeOf(() => codec.decode(bodyOfArrays(count)))).toBe('BODY_TOO_LARGE')
+        }
+      })
     }
 
     test('a codec has a name', () => {

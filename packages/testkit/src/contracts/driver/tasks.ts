@@ -5,34 +5,33 @@ import { newName, withBench, type ContractParts } from './harness.ts'
 const MINUTE = 60_000
 
 export function taskContract(parts: ContractParts): void {
-  const { test } = parts.runner
   const bench = withBench(parts)
-  const testTask = (title: string, body: (name: string) => Promise<void>): unknown =>
-    test(title, () => body(newName('task')))
+  const test = (title: string, body: (name: string) => Promise<void>): unknown =>
+    parts.runner.test(title, () => body(newName('task')))
 
   test('a task does not exist before it is claimed', async () => {
     expect(await bench.shard.tasks.load(newName('task'))).toBeUndefined()
   })
 
-  testTask('a claimed task has no progress at first, and belongs to its owner', async (name) => {
+  test('a claimed task has no progress at first, and belongs to its owner', async (name) => {
     expect(await bench.shard.tasks.claim(name, 'a', MINUTE)).toEqual({ progress: '', owner: 'a' })
     expect(await bench.other.tasks.load(name)).toEqual({ progress: '', owner: 'a' })
   })
 
-  testTask('a claimed task rejects other owners', async (name) => {
+  test('a claimed task rejects other owners', async (name) => {
     await bench.shard.tasks.claim(name, 'a', MINUTE)
     expect(await bench.other.tasks.claim(name, 'b', MINUTE)).toBeUndefined()
     expect(await bench.other.tasks.save(name, 'b', 'mine', MINUTE)).toBe(false)
     expect(await bench.shard.tasks.load(name)).toEqual({ progress: '', owner: 'a' })
   })
 
-  testTask('an owner may claim its task again', async (name) => {
+  test('an owner may claim its task again', async (name) => {
     await bench.shard.tasks.claim(name, 'a', MINUTE)
     await bench.shard.tasks.save(name, 'a', 'half', MINUTE)
     expect(await bench.shard.tasks.claim(name, 'a', MINUTE)).toEqual({ progress: 'half', owner: 'a' })
   })
 
-  testTask('one of several concurrent claims succeeds', async (name) => {
+  test('one of several concurrent claims succeeds', async (name) => {
     const claims = await Promise.all(
       Array.from({ length: 8 }, (_, i) =>
         (i % 2 === 0 ? bench.shard : bench.other).tasks.claim(name, `owner ${i}`, MINUTE),
@@ -43,7 +42,7 @@ export function taskContract(parts: ContractParts): void {
     expect(await bench.shard.tasks.load(name)).toEqual({ progress: '', owner: winners[0] })
   })
 
-  testTask('progress comes back unchanged', async (name) => {
+  test('progress comes back unchanged', async (name) => {
     await bench.shard.tasks.claim(name, 'a', MINUTE)
     for (const progress of ['x', '', ' trailing ', '{"é":"🍃\'\\"\\\\"}', 'long '.repeat(20_000)]) {
       expect(await bench.shard.tasks.save(name, 'a', progress, MINUTE)).toBe(true)
@@ -51,7 +50,7 @@ export function taskContract(parts: ContractParts): void {
     }
   })
 
-  testTask('a lease of 0 releases the task, and keeps its progress', async (name) => {
+  test('a lease of 0 releases the task, and keeps its progress', async (name) => {
     await bench.shard.tasks.claim(name, 'a', MINUTE)
     expect(await bench.shard.tasks.save(name, 'a', 'half', 0)).toBe(true)
     expect(await bench.shard.tasks.load(name)).toEqual({ progress: 'half', owner: undefined })
@@ -59,7 +58,7 @@ export function taskContract(parts: ContractParts): void {
     expect(await bench.shard.tasks.save(name, 'a', 'more', MINUTE)).toBe(false)
   })
 
-  testTask('a task with an ended lease can be claimed, and its old owner cannot save', async (name) => {
+  test('a task with an ended lease can be claimed, and its old owner cannot save', async (name) => {
     await bench.shard.tasks.claim(name, 'a', 1)
     await bench.shard.tasks.save(name, 'a', 'half', 1)
     let state
@@ -69,7 +68,7 @@ export function taskContract(parts: ContractParts): void {
     expect(await bench.shard.tasks.load(name)).toEqual({ progress: 'half', owner: 'b' })
   })
 
-  testTask('a lease by a clock that was two hours ahead has ended once the clock is right', async (name) => {
+  test('a lease by a clock that was two hours ahead has ended once the clock is right', async (name) => {
     // A clock that is two hours ahead leaves an end that no lease can have.
     await bench.shard.tasks.claim(name, 'a', 120 * MINUTE)
     await bench.shard.tasks.save(name, 'a', 'half', 120 * MINUTE)
@@ -79,12 +78,12 @@ export function taskContract(parts: ContractParts): void {
     expect(await bench.shard.tasks.claim(name, 'a', MINUTE)).toBeUndefined()
   })
 
-  testTask('the longest lease holds', async (name) => {
+  test('the longest lease holds', async (name) => {
     await bench.shard.tasks.claim(name, 'a', MAX_LEASE_MS)
     expect(await bench.other.tasks.claim(name, 'b', MINUTE)).toBeUndefined()
   })
 
-  testTask('names and owners are compared byte by byte', async (name) => {
+  test('names and owners are compared byte by byte', async (name) => {
     await bench.shard.tasks.claim(name, 'a', MINUTE)
     for (const other of [`${name} `, name.toUpperCase(), `${name}é`]) {
       expect(await bench.shard.tasks.claim(other, 'b', MINUTE)).toEqual({ progress: '', owner: 'b' })
