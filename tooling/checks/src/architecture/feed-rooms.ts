@@ -25,11 +25,11 @@ export const topFiles: readonly string[] = [
   'deliver-main.ts',
   'import-command.ts',
   'import-main.ts',
+  'let-pages-go-first.ts',
   'live-index-main.ts',
   'main.ts',
   'serve.ts',
   'settings.ts',
-  'let-pages-go-first.ts',
   'start-error.ts',
   'stop-on-signal.ts',
 ]
