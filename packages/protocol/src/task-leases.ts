@@ -45,14 +45,10 @@ export async function editTasks(
   const states = await tasks.claimAll(names, owner, leaseMs, { signal })
   const textsBy = (textOf: typeof edit): ReadonlyMap<string, string> =>
     new Map(Array.from(states, ([task, { progress }]) => [task, textOf(progress, task)]))
+  const former = textsBy((text) => text)
   const texts = await orRelease(
     () => textsBy(edit),
-    () =>
-      tasks.saveAll(
-        textsBy((text) => text),
-        owner,
-        0,
-      ),
+    () => tasks.saveAll(former, owner, 0),
   )
   return tasks.saveAll(texts, owner, 0, { signal })
 }

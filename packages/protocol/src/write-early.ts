@@ -82,14 +82,8 @@ export async function claimEarly(
 function beforeCommit(error: unknown): unknown {
   if (!isLooseleafError(error) || !error.unknownOutcome) return error
   const code = error.code === 'OUTCOME_UNKNOWN' ? 'SHARD_UNAVAILABLE' : error.code
-  return new LooseleafError(
-    code,
-    `${error.message} This concerns an index row only: the entity was not written.`,
-    {
-      shard: error.shard,
-      cause: error,
-    },
-  )
+  const message = `${error.message} This concerns an index row only: the entity was not written.`
+  return new LooseleafError(code, message, { shard: error.shard, cause: error })
 }
 
 /** A key with which another entity is committed. */

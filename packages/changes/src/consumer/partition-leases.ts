@@ -75,16 +75,15 @@ export function createPartitionLeases(
     options: CallOptions,
   ): Promise<void> {
     if (partitions.length === 0) return
-    const texts = partitions.map(({ number, place, since, failing }): [string, string] => [
-      taskOf(number),
-      recordToText({
+    const texts = partitions.map(({ number, failing, ...places }): [string, string] => {
+      const record = {
+        ...places,
         incarnation: incarnation(),
-        place,
-        since,
         failing: [...failing.values()],
         process: processName,
-      }),
-    ])
+      }
+      return [taskOf(number), recordToText(record)]
+    })
     const kept = await tasks().saveAll(new Map(texts), owner, forMs, options)
     for (const partition of partitions) {
       partition.isHeld = forMs > 0 && kept.has(taskOf(partition.number))
@@ -107,15 +106,11 @@ export function createPartitionLeases(
       number: number,
       place: UpdatedPlace,
       since: number,
-      failing: readonly Failing[] = [],
-    ): void =>
-      void held.set(number, {
-        number,
-        place,
-        since,
-        failing: new Map(failing.map((change) => [change.id, change])),
-        isHeld: true,
-      })
+      changes: readonly Failing[] = [],
+    ): void => {
+      const failing = new Map(changes.map((change) => [change.id, change]))
+      held.set(number, { number, place, since, failing, isHeld: true })
+    }
     for (const number of partitions) {
       const state = claimed.get(taskOf(number))
       if (state === undefined) continue

@@ -123,17 +123,14 @@ function currentPageOf<const P extends IndexProperties>(
   ].join(' ')
   let page = pages.get(key)
   if (page === undefined) {
-    const created = createCurrentPage(
-      context,
-      {
-        read: () => store.query(index, ownWhere, query),
-        matches: plan.matches,
-        expires: index.expires,
-      },
-      () => {
-        if (pages.get(key) === created) pages.delete(key)
-      },
-    )
+    const source = {
+      read: () => store.query(index, ownWhere, query),
+      matches: plan.matches,
+      expires: index.expires,
+    }
+    const created = createCurrentPage(context, source, () => {
+      if (pages.get(key) === created) pages.delete(key)
+    })
     pages.set(key, (page = created))
   }
   return page

@@ -1,38 +1,21 @@
 import type { ShardCatalog } from '@looseleaf/core/internal'
 
+const NAMES = [
+  'requires',
+  'layout',
+  'indexes',
+  'mayDefer',
+  'deleteDelayMs',
+  'onIndexFailure',
+  'keepTombstonesMs',
+  'definitions',
+  'exactIndexes',
+] as const
+
 /** The mutable part of a shard's catalog, the same on all shards. */
-export type CatalogContents = Pick<
-  ShardCatalog,
-  | 'requires'
-  | 'layout'
-  | 'indexes'
-  | 'mayDefer'
-  | 'deleteDelayMs'
-  | 'onIndexFailure'
-  | 'keepTombstonesMs'
-  | 'definitions'
-  | 'exactIndexes'
->
+export type CatalogContents = Pick<ShardCatalog, (typeof NAMES)[number]>
 
 /** Picks the contents from a catalog. */
-export const contentsOf = ({
-  requires,
-  layout,
-  indexes,
-  mayDefer,
-  deleteDelayMs,
-  onIndexFailure,
-  keepTombstonesMs,
-  definitions,
-  exactIndexes,
-}: CatalogContents): CatalogContents => ({
-  requires,
-  layout,
-  indexes,
-  mayDefer,
-  deleteDelayMs,
-  onIndexFailure,
-  keepTombstonesMs,
-  definitions,
-  exactIndexes,
-})
+export function contentsOf(catalog: CatalogContents): CatalogContents {
+  return Object.fromEntries(NAMES.map((name) => [name, catalog[name]])) as unknown as CatalogContents
+}

@@ -73,20 +73,17 @@ export function createIndexLanes(
     return pages
   }
 
+  const runOf =
+    <Row>(write: (rows: readonly Row[]) => Promise<unknown>) =>
+    async (rows: readonly Row[]): Promise<readonly undefined[]> => {
+      await write(rows)
+      return rows.map(() => undefined)
+    }
+
   return {
     local,
-    upsert: lane(name, 'upsert', {
-      run: async (rows: readonly IndexRow[]) => {
-        await table.upsert(rows)
-        return rows.map(() => undefined)
-      },
-    }),
-    remove: lane(name, 'remove', {
-      run: async (rows: readonly IndexRowRemoval[]) => {
-        await table.remove(rows)
-        return rows.map(() => undefined)
-      },
-    }),
+    upsert: lane(name, 'upsert', { run: runOf((rows: readonly IndexRow[]) => table.upsert(rows)) }),
+    remove: lane(name, 'remove', { run: runOf((rows: readonly IndexRowRemoval[]) => table.remove(rows)) }),
     scan: lane(name, 'scan', {
       ...scanOptions,
       run: scanPlain,
