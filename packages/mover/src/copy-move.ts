@@ -192,7 +192,7 @@ export async function countSource(job: MoveJob): Promise<number> {
   return total
 }
 
-/** Every index that may have rows: a retiring one may still be queried by a process that has not noticed. */
+/** Returns every index that may have rows. A process with an older catalog may still query a retiring one. */
 function indexesOf({ work }: MoveJob): readonly CatalogEntry[] {
   return work.context.catalog.current().indexes
 }

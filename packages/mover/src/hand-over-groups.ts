@@ -48,8 +48,8 @@ export async function handOverGroups(job: MoveJob, copier: Copier): Promise<void
 }
 
 /**
- * Hands one group over. `left` are the buckets that the source still has, those of the group among them. Returns the milliseconds for which the
- * group was sealed.
+ * Hands one group over. `left` has the buckets that the source still owns, including the group. Returns the milliseconds for which the group
+ * was sealed.
  */
 async function handOverGroup(job: MoveJob, copier: Copier, group: string, left: string): Promise<number> {
   const { work, lease, meter } = job

@@ -107,7 +107,7 @@ export async function movesOf(
   { finished = false, signal }: ListMovesOptions = {},
 ): Promise<readonly MoveReport[]> {
   const reports: MoveReport[] = []
-  // The ones that are over first: a move that ends meanwhile is in both lists, and in none the other way round.
+  // Reads the moves that are over first: a move that ends in between is then in both lists. In the other order it would be in none.
   const ended = finished ? await finishedMoves(context, { signal }) : []
   for (const { move } of await openMoves(context, { signal }))
     reports.push(await readMove(context, move, { signal }))

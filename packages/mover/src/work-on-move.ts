@@ -103,7 +103,7 @@ function claimed(
   return claimMove(context, move, { owner, leaseMs, checkpointMs, signal })
 }
 
-/** Grows while a move gets on, and not with the few rows that each try copies again. */
+/** Measures the progress of a move by its steps, tables, groups and tens of thousands of entities. Rows that each try copies again are too few to count. */
 function progressOf(record: MoveRecord | undefined): number {
   if (record === undefined) return 0
   const { step, tables, seals, counts } = record

@@ -20,7 +20,7 @@ export interface Replays {
 
 type WantedLetters = Readonly<Record<LetterList, readonly StoredLetter[]>>
 
-/** Reading letters takes at most one part in so many of the time: long lists are read less often. */
+/** Reading letters takes at most one fiftieth of the time, so long lists are read less often. */
 const READS_PART = 50
 
 export function createReplays(

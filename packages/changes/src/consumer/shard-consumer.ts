@@ -141,7 +141,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   /** Returns the time up to which changes may be read, and sets places back after a failover. */
   async function readFloor(): Promise<ReadableFloor> {
     const askedAt = elapsed()
-    // The newest place is the one to compare with: after the floor was raised again, only a place still ahead of it shows that it fell.
+    // Compares with the newest place: after the floor was raised again, only a place that is still ahead of it shows that it fell.
     const readable = await readableFloor(
       currentShard(),
       newestOf(leases.held.map(empty.endFor)),

@@ -38,8 +38,8 @@ export interface IndexLanes {
 /** Scans per statement. More are no faster. */
 const MAX_SCANS = 128
 /**
- * Scans of a batch from which small ones go without a join: a server takes some time to plan each join, and so many scans need a second
- * statement for each shard anyway.
+ * Number of scans in a batch from which small scans are sent without a join. A server takes some time to plan each join, and so many scans
+ * need a second statement for each shard anyway.
  */
 const MANY_SCANS = 32
 const SMALL_SCAN_ROWS = 8

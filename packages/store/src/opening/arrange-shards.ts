@@ -26,7 +26,7 @@ interface Given {
 
 /**
  * Brings the given shards into the order of the layout: each has its number in its own catalog. A shard without a known catalog, which is
- * empty or does not answer, gets the number of its name in the layout. In a list of all shards it may also get a number that is left, in the
+ * empty or does not answer, gets the number of its name in the layout. If the list has all shards, such shards get the free numbers in the
  * order of the list. The shards of a new store keep the order of the list. Shards that the list lacks are connected by their address in
  * the layout. Removed shards are left out, whether they are given or not. Throws `LAYOUT_MISMATCH` unless the given shards are of one store, each once, and the router fits them, and if the driver
  * cannot connect to a missing one.
