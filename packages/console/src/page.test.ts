@@ -33,7 +33,10 @@ test('all pages write times in the same format', async () => {
   const { text, act } = await serveConsole(pages)
   await act('/store/offered', { add: 'by_name' })
   const cleaner = startCleaner(store, { intervalMs: 10 })
-  await vi.waitFor(async () => expect(await text('/store/shards')).toContain('The cleaner’s report of'))
+  await vi.waitFor(
+    async () => expect(await text('/store/shards')).toContain('The cleaner’s report of'),
+    10_000,
+  )
   await cleaner.stop()
   const trace = await store.trace(async (traced) => {
     await store.get(id)

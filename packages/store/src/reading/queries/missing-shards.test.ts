@@ -303,7 +303,7 @@ test('a skipping call and another call share a statement, and each gets its own 
 
 test('a cached entity of a missing shard is answered from the cache', async () => {
   const made = await fill()
-  await using cached = await lossy.open({ cache: { maxBytes: 1_000_000, maxStalenessMs: 100 } })
+  await using cached = await lossy.open({ cache: { maxBytes: 1_000_000, maxStalenessMs: 10_000 } })
   const [known, unknown] = made.filter(({ id }) => shardOf(id) === 1)
   await cached.get(known!.id)
   lose(1)
