@@ -44,7 +44,7 @@ const sourceProperties = z.object({
   /** Time of the last fetch, and of the last one that brought a feed or found it unchanged. */
   checked: z.date().optional(),
   fetched: z.date().optional(),
-  /** Beginning of the day for which new entries are counted, and their number. Those of the first fetch do not count. */
+  /** Beginning of the day for which new entries are counted, and their number, without those of the first fetch. */
   quota: z.object({ since: z.date(), used: z.int().nonnegative() }).optional(),
   /** Number of failed fetches in a row. */
   failures: z.int().optional(),

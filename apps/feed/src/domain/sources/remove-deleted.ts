@@ -10,7 +10,7 @@ const CHUNK = 250
 /** Numbers of entries. */
 export interface RemovedItems {
   readonly removed: number
-  /** Those that may be on a shard that does not answer. A later call removes them. */
+  /** Entries that may be on a shard that does not answer. A later call removes them. */
   readonly unread: number
 }
 
