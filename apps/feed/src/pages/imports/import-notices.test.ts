@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import type { Undone } from '../../domain/imports/imports.ts'
+import { noticeOfUndo } from './import-notices.ts'
+
+function undone(numbers: Partial<Undone>): Undone {
+  const about = { id: 'a' as Undone['import']['id'], version: 1, title: 'My list', format: 'OPML' }
+  const of = { ...about, entries: 0, sources: 3, imported: new Date() }
+  return { import: of, entries: 0, sources: 0, keptEntries: 0, fetchedSources: 0, ...numbers }
+}
+
+test.each<[Partial<Undone>, string, string]>([
+  [{ sources: 3 }, 'Undone:', 'Deleted: 3 sources.'],
+  [
+    { sources: 2, fetchedSources: 1 },
+    'Undone:',
+    'Deleted: 2 sources. One source stays because the site is fetching it just now.',
+  ],
+  [
+    { fetchedSources: 2 },
+    'Not undone:',
+    'Nothing was deleted. 2 sources stay because the site is fetching them just now.',
+  ],
+])('the notice of an undo with %j says what stays, and why', (numbers, title, text) => {
+  expect(noticeOfUndo(undone(numbers))).toMatchObject({ title, about: 'My list', lines: [{ text }] })
+})
