@@ -68,10 +68,11 @@ test('transfers of several processes that are killed never change the sum of the
       await kills[victim]!()
       kills[victim] = await start()
     } else {
-      const [threads] = await killer.query<RowDataPacket[]>(
-        'SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND info IS NOT NULL AND id <> CONNECTION_ID()',
-      )
-      for (const { id } of threads) await killer.query(`KILL ${Number(id)}`).catch(() => {})
+      const [threads] = await killer.query<RowDataPacket[]>('SHOW PROCESSLIST')
+      for (const { Id, db, Info } of threads) {
+        if (db === new URL(url).pathname.slice(1) && Info !== null && Id !== killer.threadId)
+          await killer.query(`KILL ${Number(Id)}`).catch(() => {})
+      }
     }
   }
   await Promise.all(kills.map((kill) => kill()))

@@ -91,7 +91,6 @@ function serverArguments(options: ServerProcessOptions, initPath: string): strin
     '--innodb-buffer-pool-size=64M',
     '--innodb-log-buffer-size=4M',
     '--key-buffer-size=1M',
-    '--performance-schema=OFF',
     '--max-connections=300',
     ...(options.server.flavor === 'mariadb'
       ? ['--innodb-log-file-size=48M', '--aria-pagecache-buffer-size=4M']

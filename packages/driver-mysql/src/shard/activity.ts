@@ -6,11 +6,14 @@ import { sql } from 'kysely'
 /** Characters of each statement that are read: enough for its table, without the megabytes of a large insert. */
 const HEAD = 2_000
 
-/** Only MariaDB has milliseconds. `info` is NULL for a statement that has just ended. */
+/**
+ * Only MariaDB has milliseconds. `info` is NULL for a statement that has just ended. MySQL refuses to read `information_schema.processlist` while
+ * any session executes a prepared statement with binary values.
+ */
 const RUNNING = sql<Row>`
   SELECT id AS session, COALESCE(/*M!100100 time_ms, */ time * 1000) AS running, state AS state,
     LEFT(info, ${sql.lit(HEAD)}) AS text, VERSION() AS version
-  FROM information_schema.processlist
+  FROM /*M!100100 information_schema.processlist */ /*!80022 performance_schema.processlist */
   WHERE db = DATABASE() AND command IN ('Query', 'Execute') AND info IS NOT NULL AND id <> CONNECTION_ID()`
 
 const WAITS = {
