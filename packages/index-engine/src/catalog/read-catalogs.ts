@@ -29,28 +29,31 @@ export interface ShardAnswers {
 export async function askShards(driver: StoreDriver, options?: CallOptions): Promise<ShardAnswers> {
   const silent = new Map<number, LooseleafError>()
   const catalogs: (ShardCatalog | undefined)[] = []
+  const asked: Shard[] = []
   let removed: readonly number[] = []
-  do {
-    const first = catalogs.length
-    const unread = driver.shards.slice(first)
+  for (;;) {
+    const unasked = unaskedShards(driver, asked)
+    if (unasked.length === 0) break
     const answers = await Promise.allSettled(
-      unread.map(async (shard, place) =>
-        driver.removed?.has(first + place) ? undefined : loadShardCatalog(shard, options),
+      unasked.map(async ([number, shard]) =>
+        driver.removed?.has(number) ? undefined : loadShardCatalog(shard, options),
       ),
     )
-    for (const answer of answers) {
+    for (const [i, answer] of answers.entries()) {
+      const [number, shard] = unasked[i]!
+      asked[number] = shard
       if (answer.status === 'rejected') {
         if (!isOutage(answer.reason)) throw answer.reason
-        silent.set(catalogs.length, answer.reason)
+        silent.set(number, answer.reason)
       }
-      catalogs.push(answer.status === 'fulfilled' ? answer.value : undefined)
+      catalogs[number] = answer.status === 'fulfilled' ? answer.value : undefined
     }
     // Before they are arranged, the shards have other places than by number.
     if (driver.follow === undefined) break
     const layout = latestLayout(catalogs)
     removed = await lastingRemovals(driver, catalogs, options)
     if (layout !== undefined) driver.follow(layout, removed)
-  } while (driver.shards.length > catalogs.length)
+  }
   for (const number of removed) silent.delete(number)
   const [error] = silent.values()
   if (error !== undefined && silent.size + removed.length === catalogs.length) throw error
@@ -58,6 +61,14 @@ export async function askShards(driver: StoreDriver, options?: CallOptions): Pro
     catalogs: catalogs.map((catalog, number) => (removed.includes(number) ? undefined : catalog)),
     silent,
   }
+}
+
+/** Returns the shards that have joined, or were replaced, since these were asked. A removed shard is asked no more. */
+function unaskedShards(driver: StoreDriver, asked: readonly Shard[]): readonly [number, Shard][] {
+  return [...driver.shards.entries()].filter(
+    ([number, shard]) =>
+      asked[number] === undefined || (asked[number] !== shard && !driver.removed?.has(number)),
+  )
 }
 
 /** Tells whether a layout has a shard with this number that was removed. */

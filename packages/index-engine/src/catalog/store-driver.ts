@@ -11,7 +11,8 @@ export interface StoreDriver extends Driver {
   /**
    * Appends the shards of a layout that `shards` lacks, and takes out the ones with these numbers, which were removed. Sends nothing: the
    * first call of a new shard connects, and checks that it is that shard of the store. Until the check has passed, its calls reject with
-   * `SHARD_UNAVAILABLE`, and each of them tries again. Absent while a store is being opened.
+   * `SHARD_UNAVAILABLE`, and each of them tries again. So do the calls of a shard whose number was that of another database before, whose
+   * joining was undone. Absent while a store is being opened.
    */
   follow?(layout: StoreLayout, removed: readonly number[]): void
 }

@@ -7,7 +7,7 @@ import {
   type StoreDriver,
 } from '@looseleaf/index-engine/internal'
 import { checkShardCount } from './check-router.ts'
-import { checkShard, countText, refuse, type StoreIdentity } from './check-shard.ts'
+import { checkName, checkShard, countText, refuse, type StoreIdentity } from './check-shard.ts'
 import { createStoreDriver, type JoinReports } from './store-driver.ts'
 
 /** The shards of a store by number, and their answers. */
@@ -59,6 +59,7 @@ export function arrangeShards(
   for (const each of given) {
     if (each.catalog === undefined) continue
     const { shardNumber } = each.catalog
+    checkName(each.shard, each.catalog, layout)
     const other = arranged[shardNumber]
     if (other !== undefined) {
       refuse(

@@ -1,5 +1,5 @@
 import { LooseleafError, type Router, type Shard } from '@looseleaf/core'
-import type { ShardCatalog } from '@looseleaf/core/internal'
+import type { ShardCatalog, StoreLayout } from '@looseleaf/core/internal'
 import { bucketsOf } from '@looseleaf/index-engine/internal'
 
 /** A store as a process knows it: a catalog of one of its shards, and the router that was given. */
@@ -43,6 +43,25 @@ export function checkShard(
 export function checkNumber(shard: Shard, catalog: ShardCatalog, number: number, why: string): void {
   if (catalog.shardNumber !== number)
     refuse(shard, `it is shard ${catalog.shardNumber} of its store, but ${why}`)
+}
+
+/**
+ * Throws `LAYOUT_MISMATCH` if another database has got the number of this one. The process that added this one has died before the layout had
+ * it, or a crash has undone the layout. Its own catalog then has another name for the number, or none. Its address may have changed.
+ */
+export function checkName(
+  shard: Shard,
+  { shardNumber, layout: own }: ShardCatalog,
+  layout: StoreLayout | undefined,
+): void {
+  const name = layout?.shards[shardNumber]?.name
+  if (own === undefined || name === undefined) return
+  if ((own.shards[shardNumber]?.name ?? shard.name) !== name) {
+    refuse(
+      shard,
+      `it began to join its store as shard ${shardNumber}, which was not finished, and shard ${shardNumber} is ${name} now. Leave it out of the list, or make it another shard with \`looseleaf shard add\`.`,
+    )
+  }
 }
 
 const countOf = ({ layout, shardCount }: ShardCatalog): number => layout?.shards.length ?? shardCount

@@ -10,7 +10,7 @@ import { isRemoved, notMigrated, type StoreDriver } from '@looseleaf/index-engin
 import { checkNumber, checkShard, type StoreIdentity } from './check-shard.ts'
 import { lateShard } from './late-shard.ts'
 
-/** Milliseconds after which a process closes its connections to a removed shard. Well above the longest call. */
+/** Milliseconds after which a process closes its connections to a database that is no shard any more. Well above the longest call. */
 const LEAVE_MS = 60_000
 
 /** Receives the warnings of shards that join later. */
@@ -34,7 +34,9 @@ export function createStoreDriver(options: StoreDriverOptions): StoreDriver {
   const { driver, identity, shards: given, layout: first, reports } = options
   const shards: Shard[] = []
   const removed = new Set<number>()
-  /** Timers by the names of removed shards that are still connected. */
+  /** Names by which the shards were found. The layout never renames a shard. */
+  const names = new Map(first?.shards.map(({ name }, number) => [number, name]))
+  /** Timers by the names of databases that are no shards any more, and are still connected. */
   const leaving = new Map<string, ReturnType<typeof platformTime.setTimeout>>()
 
   function shardOf(
@@ -61,14 +63,28 @@ export function createStoreDriver(options: StoreDriverOptions): StoreDriver {
     })
   }
 
-  /**
-   * Takes a removed shard out of the list. Its connections stay for a while: calls that began before are still sent through them, and
-   * a loop that meets `CLOSED` would take the store for closed.
-   */
   function remove(number: number, layout: StoreLayout): void {
     removed.add(number)
-    shards[number] = removedShard(driver, number, layout)
-    const { name } = layout.shards[number]!
+    takeOut(number, layout.shards[number]!.name, removedShard(driver, number, layout))
+  }
+
+  /**
+   * Takes a database out of the list whose joining a crash has undone, and whose number another one has got since. Calls of that shard are refused
+   * until the process opens the store again: its readers of changes have places of the first database.
+   */
+  function exchange(number: number, earlier: string, { name }: StoreLayout['shards'][number]): void {
+    names.delete(number)
+    const message = `Shard ${number} of the store is ${name}, but this process knows it as ${earlier}, whose joining was undone by a crash. Restart the process.`
+    const error = new LooseleafError('SHARD_UNAVAILABLE', message, { shard: name })
+    takeOut(number, earlier, missingShard(driver, name, error))
+  }
+
+  /**
+   * Replaces a shard in the list. Its connections stay for a while: calls that began before are still sent through them, and a loop that meets `CLOSED` would take the store
+   * for closed.
+   */
+  function takeOut(number: number, name: string, substitute: Shard): void {
+    shards[number] = substitute
     const timer = platformTime.setTimeout(() => void leave(name), LEAVE_MS)
     timer.unref()
     leaving.set(name, timer)
@@ -114,8 +130,12 @@ export function createStoreDriver(options: StoreDriverOptions): StoreDriver {
     follow(layout, gone) {
       for (const [number, shard] of layout.shards.entries()) {
         if (removed.has(number)) continue
+        const earlier = names.get(number)
         if (gone.includes(number)) remove(number, layout)
-        else if (number >= shards.length) shards.push(shardOf(number, shard, warnLater))
+        else if (number >= shards.length) {
+          names.set(number, shard.name)
+          shards.push(shardOf(number, shard, warnLater))
+        } else if (earlier !== undefined && earlier !== shard.name) exchange(number, earlier, shard)
       }
     },
     async close() {

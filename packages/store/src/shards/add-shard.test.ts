@@ -234,6 +234,56 @@ it('an add is repeated without a change, and a dry run makes no file', async () 
   expect(await store!.shards.list()).toHaveLength(3)
 })
 
+/** Adds `ADDED`, and then undoes that on the other shards, as a crash does before their commits are on disk. */
+async function addAndUndo(store: DataStore): Promise<void> {
+  const shards = [...store.context.driver.shards]
+  const before = await Promise.all(shards.map(({ catalog }) => catalog.load()))
+  await store.shards.add(ADDED)
+  for (const [number, { catalog }] of shards.entries())
+    await catalog.change(before[number]!, (await catalog.load())!.epoch)
+}
+
+it('a process that has seen an undone joining never uses that database as the shard that got its number', async () => {
+  const [store] = open
+  await addAndUndo(store!)
+  expect(await (await openStore()).shards.add('shard-3.sqlite')).toMatchObject({ number: 2, added: true })
+  expect((await store!.context.catalog.reload()).silent).toHaveLength(1)
+  const unusable = {
+    code: 'SHARD_UNAVAILABLE',
+    message: expect.stringMatching(/^Shard 2 of the store is shard-3\.sqlite, .* as shard-2\.sqlite/),
+  }
+  expect((await store!.shards.list())[2]).toMatchObject({ address: 'shard-3.sqlite', error: unusable })
+  await expect(store!.query(byName, {}, { scatter: true })).rejects.toMatchObject(unusable)
+  const { id } = await store!.put({ name: 'one' })
+  expect(await (await openStore()).get(id)).toMatchObject({ name: 'one' })
+})
+
+it.each(['an undone joining', 'a joining that was never announced'])(
+  'a database of %s is refused in the list of a store whose shard has its number, and may join under another',
+  async (joining) => {
+    const [store] = open
+    if (joining === 'an undone joining') await addAndUndo(store!)
+    else {
+      const failing = await openStore({
+        shards: faulty(({ operation }) =>
+          operation === 'init'
+            ? { after: () => Promise.reject(new Error('The process has stopped.')) }
+            : undefined,
+        ),
+      })
+      await expect(failing.shards.add(ADDED)).rejects.toThrow('The process has stopped.')
+    }
+    const other = await openStore()
+    await other.shards.add('shard-3.sqlite')
+    await expect(openStore({ count: 3 })).rejects.toMatchObject({
+      code: 'LAYOUT_MISMATCH',
+      message: expect.stringMatching(/^Shard shard-2\.sqlite: .* shard 2 .* shard-3\.sqlite/),
+    })
+    expect(await other.shards.add(ADDED)).toMatchObject({ number: 3, added: true })
+    await (await openStore({ count: 4 })).put({ name: 'one' })
+  },
+)
+
 it('two processes that add two databases at the same time get two shards', async () => {
   const [store] = open
   const other = await openStore()
