@@ -72,7 +72,8 @@ export function judge(
     const isExcused = mayFail && isIn(outages, record.from, record.to)
     const into = isExcused ? failedInOutages : failed
     into[text] = (into[text] ?? 0) + 1
-    if (!isExcused) wrongs.push(`A call failed: ${text} ${record.message}`)
+    const when = record.from < movedFrom ? ' before the moves' : ''
+    if (!isExcused) wrongs.push(`A call failed${when}: ${text} ${record.message}`)
   }
   for (const records of histories) {
     for (const record of records) {

@@ -1,0 +1,86 @@
+import { sweep } from '@looseleaf/cleaner'
+import { isLooseleafError, parseId } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { movesOf } from '@looseleaf/mover'
+import { tunedMoveBuckets, tunedResumeMoves } from '@looseleaf/mover/internal'
+import { entitiesIn } from '@looseleaf/protocol/internal'
+import { faultyDriver } from '@looseleaf/testkit'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { isLong } from '@looseleaf-tooling/vitest/long'
+import { expect, test } from 'vitest'
+import {
+  checkIndexes,
+  checkQueries,
+  contentsOf,
+  filledStore,
+  openStore,
+  rowsAt,
+  SOME_BUCKETS,
+} from './stores.ts'
+
+const plan = { from: 0, to: 1, buckets: SOME_BUCKETS }
+const tuning = { groups: 2, checkpointMs: 0, leaseMs: 1 }
+/** Calls of a mover after its first seal: a flush, pages, the copy (5), checksums, the commit (7), the begin at the target (8), its record. */
+const CALLS = isLong ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : [5, 7, 8]
+
+test.each([
+  ['makes', true],
+  ['gets', false],
+])(
+  'writes go on and another mover ends the move while a shard that has accepted a call under the seal does not answer, and later %s it',
+  async (_, isLate) => {
+    const operations = new Set<string>()
+    for (const silent of CALLS) {
+      const driver = await memoryShards(2).connect()
+      const writer = await filledStore(driver, 40)
+      const isIn = entitiesIn(writer.context, SOME_BUCKETS)
+      const ids = [...(await contentsOf(writer)).keys()].filter((id) => isIn(parseId(id)))
+      const update = (rank: number): Promise<unknown> =>
+        Promise.all(ids.map((id) => writer.update(id, (bag) => ({ ...bag, rank }))))
+      const answer = Promise.withResolvers<void>()
+      const accepted = Promise.withResolvers<void>()
+      let sealedCalls = -1
+      const wait = (): Promise<void> => {
+        accepted.resolve()
+        return answer.promise
+      }
+      const mover = await openStore(
+        faultyDriver(driver, ({ operation, args: [catalog] }) => {
+          const { serves } = (operation === 'change' ? catalog : {}) as Partial<ShardCatalog>
+          if (serves?.leaving?.[0]?.sealed !== undefined && sealedCalls === -1) {
+            sealedCalls = 0
+            // The last copy has something to do then.
+            return { before: async () => void (await update(899)) }
+          }
+          if (sealedCalls === -1 || ++sealedCalls !== silent) return undefined
+          operations.add(operation)
+          return isLate ? { before: wait } : { after: wait }
+        }),
+        leapingTime(),
+      )
+      const moving = tunedMoveBuckets(mover, plan, tuning).catch((error: unknown) => error)
+      await accepted.promise
+      await update(900)
+      for (const id of ids) expect(await writer.get(id)).toMatchObject({ rank: 900 })
+      const other = await openStore(driver, leapingTime())
+      expect(await tunedResumeMoves(other, tuning)).toMatchObject([{ state: 'done' }])
+      await update(901)
+      answer.resolve()
+      const result = await moving
+      if (!isLooseleafError(result)) expect(result).toMatchObject({ state: 'done' })
+      await writer.close()
+
+      const fresh = await openStore(driver, leapingTime())
+      for (const id of ids) expect(await fresh.get(id)).toMatchObject({ rank: 901 })
+      expect(await movesOf(fresh)).toEqual([])
+      await checkQueries(fresh)
+      // A write that did not know the end of the move has written its rows at the source before its commit was refused.
+      await sweep(fresh, { graceMs: 0 })
+      expect(await rowsAt(fresh, 0, SOME_BUCKETS)).toBe(0)
+      await checkIndexes(fresh)
+      await driver.close()
+    }
+    expect([...operations]).toEqual(expect.arrayContaining(['change', 'receive']))
+  },
+)
