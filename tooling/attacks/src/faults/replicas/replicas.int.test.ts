@@ -7,7 +7,6 @@ test(
   async () => {
     const run = await runReplicas({ seed: 1, rounds: 1, roundMs: 3_000, processes: 2, replicas: 2 })
     expect(run.wrongs).toEqual([])
-    expect(run.reads).toBeGreaterThan(100)
     expect(run.toReplicas).toBeGreaterThan(0)
   },
 )
