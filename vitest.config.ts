@@ -1,22 +1,14 @@
 import shared from '@looseleaf-tooling/vitest'
 import { LongestFirst } from '@looseleaf-tooling/vitest/longest-first'
 import { tallyReporter } from '@looseleaf-tooling/vitest/reporter'
-import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
+import { defineConfig } from 'vitest/config'
 
-/** All packages without JSX. A worker keeps its modules for files of one project, so they are one project. */
-const packages: TestProjectConfiguration = {
+/** All packages in one project, because a worker keeps its modules for files of one project. */
+export default defineConfig({
   ...shared,
   test: {
     ...shared.test,
-    name: 'packages',
     include: ['{packages,apps,tooling}/*/{src,test}/**/*.test.ts'],
-    exclude: [...(shared.test?.exclude ?? []), 'apps/feed/**'],
-  },
-}
-
-export default defineConfig({
-  test: {
-    projects: ['apps/feed/vitest.config.ts', packages],
     reporters: [['default', { summary: false }], tallyReporter()],
     sequence: { sequencer: LongestFirst },
   },

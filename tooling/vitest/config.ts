@@ -26,7 +26,7 @@ export default defineConfig({
       ...(isLong ? [] : ['**/*.long.*test.ts']),
     ],
     globalSetup: ['./src/mariadb-setup.ts', './src/temporary-folder.ts'].map(pathOf),
-    setupFiles: ['./src/use-temporary-folder.ts', './src/drop-shards.ts'].map(pathOf),
+    setupFiles: ['./src/use-temporary-folder.ts', './src/use-jsx.ts', './src/drop-shards.ts'].map(pathOf),
     typecheck: { enabled: false },
     // A worker loads the modules once for all of its files of a project, which often takes longer than the tests.
     isolate: false,
@@ -40,8 +40,7 @@ export default defineConfig({
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'looseleaf-compile-cache'),
     },
     // Tests wait for databases about as much as they compute, so two workers more than there are cores keep
-    // these busy. Vitest does not pass this setting from the root to the projects, and its default is one
-    // worker on two cores.
+    // these busy. The default of Vitest is one worker on two cores.
     maxWorkers: availableParallelism() + 2,
     // Only a limit for hanging tests, wide enough for a busy machine.
     testTimeout: 120_000,

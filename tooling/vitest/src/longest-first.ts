@@ -1,10 +1,7 @@
 import { relative } from 'node:path'
-import { BaseSequencer, type TestProject, type TestSpecification } from 'vitest/node'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/**
- * Test files that take longest, the longest first. A project runs as a whole, so that workers keep its modules;
- * its longest file decides its place.
- */
+/** Test files that take longest, the longest first. */
 export const longest: readonly string[] = [
   'apps/feed/test/browser.test.ts',
   'apps/feed/test/mariadb.int.test.ts',
@@ -38,26 +35,15 @@ export const longest: readonly string[] = [
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const root = this.ctx.config.root
-    const placeOfFile = ({ moduleId }: TestSpecification): number =>
-      place(longest.indexOf(relative(root, moduleId)))
-    const placeOfProject = new Map<TestProject, number>()
-    for (const file of files)
-      placeOfProject.set(
-        file.project,
-        Math.min(placeOfFile(file), placeOfProject.get(file.project) ?? longest.length),
-      )
     // The sort of a sequencer changes nothing.
     // oxlint-disable-next-line unicorn/no-array-sort
     const sorted = await super.sort(files)
-    return sorted.toSorted(
-      (a, b) =>
-        (placeOfProject.get(a.project) ?? 0) - (placeOfProject.get(b.project) ?? 0) ||
-        // Files of equal places keep the order of projects and sizes.
-        (a.project === b.project ? placeOfFile(a) - placeOfFile(b) : 0),
-    )
+    return sorted.toSorted((a, b) => place(relative(root, a.moduleId)) - place(relative(root, b.moduleId)))
   }
 }
 
-function place(index: number): number {
+/** Returns the place of a file in the list; files outside of it are behind it. */
+function place(file: string): number {
+  const index = longest.indexOf(file)
   return index === -1 ? longest.length : index
 }
