@@ -1,8 +1,9 @@
 import type { Bag, PropertyValue } from '@looseleaf/core'
 import * as fc from 'fast-check'
+import { codePoint } from './code-point.ts'
 
 const text: fc.Arbitrary<string> = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 80 }),
+  fc.string({ unit: codePoint, maxLength: 80 }),
   fc.string({ unit: 'grapheme', maxLength: 40 }),
   fc.constantFrom('', '$date', '$$', 'constructor', 'toJSON', 'x'.repeat(300), `\ufeff${'é'.repeat(40)}`),
 )

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { compareKeyValues, type ColumnType } from '@looseleaf/core/internal'
+import { codePoint } from '@looseleaf-tooling/kit/code-point'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromKeyValue, toKeyValue } from './key-value.ts'
@@ -85,7 +86,7 @@ describe('a misfit', () => {
 
 const arbitraries: Readonly<Record<ColumnType, fc.Arbitrary<unknown>>> = {
   uuid: fc.uuid(),
-  string: fc.string({ unit: 'binary', maxLength: 100 }),
+  string: fc.string({ unit: codePoint, maxLength: 100 }),
   integer: fc.maxSafeInteger().map((value) => (value === 0 ? 0 : value)),
   number: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (value === 0 ? 0 : value)),
   boolean: fc.boolean(),
@@ -117,7 +118,7 @@ describe('fromKeyValue', () => {
 })
 
 it('keys keep the order of strings by code point, up to 512 bytes', () => {
-  const text = fc.string({ unit: 'binary', maxLength: 5 })
+  const text = fc.string({ unit: codePoint, maxLength: 5 })
   fc.assert(
     fc.property(text, text, (a, b) => {
       const points = (value: string): number[] => Array.from(value, (letter) => letter.codePointAt(0) ?? 0)

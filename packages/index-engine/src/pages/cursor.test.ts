@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
+import { codePoint } from '@looseleaf-tooling/kit/code-point'
 import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../../test/codes.ts'
@@ -33,7 +34,7 @@ function scopeOf(
 
 const bagArbitrary = fc.record({
   user: fc.constant(user),
-  title: fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('x'.repeat(512), 'x'.repeat(513))),
+  title: fc.oneof(fc.string({ unit: codePoint }), fc.constantFrom('x'.repeat(512), 'x'.repeat(513))),
   rank: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
   score: fc.double({ noNaN: true, noDefaultInfinity: true }),
   open: fc.boolean(),
