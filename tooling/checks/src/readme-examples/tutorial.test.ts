@@ -10,9 +10,10 @@ import { root } from './example-files.ts'
 
 /** The last step needs the reader's own server. */
 const LAST_STEP = '\n## 7.'
-const BIN = await bundleOf(pathToFileURL(join(root, 'packages/looseleaf/src/bin.ts')))
-const PROGRAM = ['--conditions=@looseleaf/source']
-const env = { ...process.env, LOOSELEAF_SHARDS: undefined, NODE_OPTIONS: PROGRAM.join(' ') }
+const [BIN, LOOSELEAF] = await Promise.all(
+  ['bin.ts', 'index.ts'].map((name) => bundleOf(pathToFileURL(join(root, 'packages/looseleaf/src', name)))),
+)
+const env = { ...process.env, LOOSELEAF_SHARDS: undefined }
 
 const folder = mkdtempSync(join(tmpdir(), 'looseleaf-tutorial-'))
 let background: ChildProcess | undefined
@@ -23,8 +24,8 @@ afterAll(() => {
 })
 
 test('the steps of the tutorial give the output that it shows', async () => {
-  install('looseleaf', join(root, 'packages/looseleaf'))
   install('zod', join(root, 'packages/kinds/node_modules/zod'))
+  installLooseleaf()
   const [text = ''] = readFileSync(join(root, 'docs/tutorial.md'), 'utf8').split(LAST_STEP)
   let commands = 0
   for (const { language, body, shown } of stepsOf(text)) {
@@ -66,6 +67,14 @@ const isInstall = (command: string): boolean => /^(mkdir|npm) /.test(command)
 function install(name: string, target: string): void {
   mkdirSync(join(folder, 'node_modules'), { recursive: true })
   symlinkSync(target, join(folder, 'node_modules', name))
+}
+
+/** Installs the package as a bundle, because each process of the tutorial would load hundreds of files. */
+function installLooseleaf(): void {
+  const target = join(folder, 'node_modules/looseleaf')
+  mkdirSync(target)
+  writeFileSync(join(target, 'package.json'), '{"type":"module","exports":"./index.js"}')
+  writeFileSync(join(target, 'index.js'), `export * from '${pathToFileURL(LOOSELEAF as string).href}'\n`)
 }
 
 /** Runs a command to its end and returns its output. A program without an end runs in the background. */
