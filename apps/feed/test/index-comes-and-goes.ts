@@ -42,7 +42,7 @@ export async function indexComesAndGoes(shards: DriverFactory): Promise<readonly
   expect(await isShown()).toBe(false)
   expect(await looks()).toContain('entry_by_link: absent')
   expect(await acts({ add: 'entry_by_link' })).toBe(303)
-  await vi.waitFor(async () => expect(await isShown()).toBe(true), { timeout: 100_000, interval: 20 })
+  await vi.waitFor(async () => expect(await isShown()).toBe(true), { timeout: 100_000, interval: 200 })
   const ready = await looks()
   expect(ready).toContain('entry_by_link: ready')
   expect(ready).toContain('Before, during and after entry_by_link')
