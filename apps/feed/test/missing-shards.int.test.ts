@@ -24,10 +24,10 @@ test('while a server is frozen, pages come without its data soon, and whole once
   const paths = ['/', '/everything', '/people', '/sources']
   process.kill(servers.pids[1]!, 'SIGSTOP')
   try {
-    for (const of of [visitor, person])
+    for (const browser of [visitor, person])
       for (const path of paths) {
         const startedAt = performance.now()
-        const reply = await of.get(path)
+        const reply = await browser.get(path)
         const tookMs = performance.now() - startedAt
         expect([path, reply.statusCode]).toEqual([path, 200])
         expect(textOf(reply.body)).toContain('A part of the store')
