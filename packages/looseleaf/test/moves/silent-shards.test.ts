@@ -2,8 +2,7 @@ import { sweep } from '@looseleaf/cleaner'
 import { isLooseleafError, parseId } from '@looseleaf/core'
 import type { ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { movesOf } from '@looseleaf/mover'
-import { tunedMoveBuckets, tunedResumeMoves } from '@looseleaf/mover/internal'
+import { moveBuckets, movesOf, resumeMoves } from '@looseleaf/mover/internal'
 import { entitiesIn } from '@looseleaf/protocol/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
@@ -59,12 +58,12 @@ test.each([
         }),
         leapingTime(),
       )
-      const moving = tunedMoveBuckets(mover, plan, tuning).catch((error: unknown) => error)
+      const moving = moveBuckets(mover, plan, tuning).catch((error: unknown) => error)
       await accepted.promise
       await update(900)
       for (const id of ids) expect(await writer.get(id)).toMatchObject({ rank: 900 })
       const other = await openStore(driver, leapingTime())
-      expect(await tunedResumeMoves(other, tuning)).toMatchObject([{ state: 'done' }])
+      expect(await resumeMoves(other, tuning)).toMatchObject([{ state: 'done' }])
       await update(901)
       answer.resolve()
       const result = await moving

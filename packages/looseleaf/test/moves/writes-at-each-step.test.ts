@@ -1,7 +1,7 @@
 import { sweep } from '@looseleaf/cleaner'
 import { isLooseleafError, LooseleafError, type Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { tunedMoveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets } from '@looseleaf/mover/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
@@ -50,7 +50,7 @@ async function moveBeside(
   }))
   const mover = await openStore(watched, time)
   isOpen = true
-  expect(await tunedMoveBuckets(mover, plan, tuning)).toMatchObject({ state: 'done' })
+  expect(await moveBuckets(mover, plan, tuning)).toMatchObject({ state: 'done' })
   await mover.close()
 }
 
