@@ -15,6 +15,7 @@ export {
   type ConsumerProgress,
   type LetterList,
 } from './consumers/consumer-progress.ts'
+export { copyRegistrations } from './consumers/copy-registrations.ts'
 export {
   joinedRegistry,
   latestRegistration,
@@ -23,10 +24,12 @@ export {
   registrationIn,
   REGISTRY_TASK,
   registryFromText,
+  registryToText,
   type Registration,
   type Registry,
 } from './consumers/registrations.ts'
 export { deleteLost, judgeDangling, upTo, type Judged, type JudgeOptions } from './delete-late.ts'
+export { editWhenFree } from './edit-when-free.ts'
 export { followChanges, type ChangedRun, type FollowOptions } from './follow-changes/follow-changes.ts'
 export { createMovedRows, type FollowerProgress, type MovedRows } from './follow-changes/moved-rows.ts'
 export { isFloorOld, placeAt, readableFloor, type ReadableFloor } from './floor.ts'

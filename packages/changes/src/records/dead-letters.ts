@@ -1,8 +1,13 @@
 import type { CallOptions } from '@looseleaf/core'
 import { parseObject, toObject } from '@looseleaf/core/internal'
 import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
-import { letterTask, partitionNumbers, shardAt, type LetterList } from '@looseleaf/protocol/internal'
-import { editWhenFree } from './edit-when-free.ts'
+import {
+  editWhenFree,
+  letterTask,
+  partitionNumbers,
+  shardAt,
+  type LetterList,
+} from '@looseleaf/protocol/internal'
 import { failingIn, type Failing } from './partition-record.ts'
 
 /** A letter as it is stored. `replay` marks a dead one that `replayDeadLetters` wants handled again. */

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { letterTask, partitionNumbers } from '@looseleaf/protocol/internal'
 import { Hours, type Process } from '../../test/hours.ts'
 import { discardDeadLetters, readDeadLetters } from '../report/manage-consumers.ts'
-import { editWhenFree } from './edit-when-free.ts'
+import { editWhenFree } from '@looseleaf/protocol/internal'
 
 let hours: Hours
 let process: Process

@@ -2,6 +2,7 @@ import type { LooseleafError, CallOptions } from '@looseleaf/core'
 import { badOption } from '@looseleaf/core/internal'
 import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
 import {
+  editWhenFree,
   joinedRegistry,
   latestRegistration,
   placeAt,
@@ -9,12 +10,12 @@ import {
   registrationIn,
   REGISTRY_TASK,
   registryFromText,
+  registryToText,
   type FollowedPlace,
   type Registration,
   type Registry,
   placeOnRemoved,
 } from '@looseleaf/protocol/internal'
-import { editWhenFree } from './edit-when-free.ts'
 
 export interface RegisterOptions extends CallOptions {
   readonly from: 'beginning' | 'now' | undefined
@@ -80,7 +81,7 @@ async function putEverywhere(
     (choose: (existing: Registration | undefined) => Registration) =>
     (text: string): string => {
       const registry = registryFromText(text)
-      return toText(new Map([...registry, [consumer, choose(registry.get(consumer))]]))
+      return registryToText(new Map([...registry, [consumer, choose(registry.get(consumer))]]))
     }
   let first = registration
   const putFirst = edit((existing) => {
@@ -123,15 +124,44 @@ export async function beginningOf(
   return known && { ...placeAt(known.begun[shard] ?? 0), since: known.floors[shard] ?? 0 }
 }
 
+/**
+ * Deletes the registrations of a consumer that stand now, on every shard. A removal of a shard may copy one from a shard that still has it, so
+ * all shards are looked at again. Another registration, which a process adds meanwhile, stays.
+ */
 export async function unregister(
   context: EngineContext,
   consumer: string,
-  shard: number,
   options: CallOptions,
 ): Promise<void> {
-  const remove = (text: string): string =>
-    toText(new Map([...registryFromText(text)].filter(([name]) => name !== consumer)))
-  await editWhenFree(context, shard, REGISTRY_TASK, remove, options)
+  const dropped = new Set(await incarnationsOf(context, consumer, options))
+  const remove = (text: string): string => {
+    const isKept = ([name, { incarnation }]: [string, Registration]): boolean =>
+      name !== consumer || !dropped.has(incarnation)
+    return registryToText(new Map([...registryFromText(text)].filter(isKept)))
+  }
+  for (let left = [...dropped]; left.length > 0;) {
+    const removed = await Promise.allSettled(
+      presentNumbers(context.driver).map((shard) =>
+        editWhenFree(context, shard, REGISTRY_TASK, remove, options),
+      ),
+    )
+    const failure = removed.find((answer) => answer.status === 'rejected')
+    if (failure !== undefined) throw failure.reason
+    left = (await incarnationsOf(context, consumer, options)).filter((incarnation) =>
+      dropped.has(incarnation),
+    )
+  }
+}
+
+/** Returns the incarnations of a consumer on all shards. Throws if one does not answer. */
+async function incarnationsOf(
+  context: EngineContext,
+  consumer: string,
+  options: CallOptions,
+): Promise<readonly string[]> {
+  const { registries, failure } = await readRegistries(context, options)
+  if (failure !== undefined) throw failure
+  return registries.flatMap((registry) => registry.get(consumer)?.incarnation ?? [])
 }
 
 /** Returns all consumers known to the shards that answer, and the error of one that does not. Throws if no shard answers. */
@@ -152,8 +182,4 @@ export async function consumerNames(
   const registeredAt = new Map(names.map((name) => [name, registry.get(name)?.at ?? 0]))
   const kinds = new Map(Array.from(registry, ([name, registration]) => [name, registration.kinds]))
   return { names, registeredAt, kinds, failure }
-}
-
-function toText(registry: Registry): string {
-  return JSON.stringify(Object.fromEntries(registry))
 }

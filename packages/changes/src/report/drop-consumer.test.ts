@@ -2,6 +2,7 @@ import type { EntityId } from '@looseleaf/core'
 import type { FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import {
+  editWhenFree,
   partitionNumbers,
   partitionTask,
   readRegistry,
@@ -10,7 +11,6 @@ import {
 } from '@looseleaf/protocol/internal'
 import { Hours, type Process } from '../../test/hours.ts'
 import { gone, SHARDS } from '../../test/search.ts'
-import { editWhenFree } from '../records/edit-when-free.ts'
 import { dropConsumer } from './manage-consumers.ts'
 
 /* A simulated clock, because the leases of a drop expire after half a minute. */

@@ -100,8 +100,7 @@ export async function dropConsumer(
     waitingTask(consumer),
   ]
   const emptyTexts = new Map(taskNames.map((name) => [name, '']))
-  const numbers = presentNumbers(context.driver)
-  const shards = numbers.map((shard) => shardAt(context, shard))
+  const shards = presentNumbers(context.driver).map((shard) => shardAt(context, shard))
   const claimed = await Promise.allSettled(
     shards.map(({ tasks }) => tasks.claimAll(taskNames, owner, DROP_LEASE_MS, options)),
   )
@@ -136,11 +135,7 @@ export async function dropConsumer(
   try {
     // The order matters. The name goes after the places, so that an interrupted drop can be repeated; and it goes before the leases are
     // released, or a process that waits for partitions would claim them and continue the consumer.
-    const unregistered = await Promise.allSettled(
-      numbers.map((shard) => unregister(context, consumer, shard, options)),
-    )
-    const failure = unregistered.find((answer) => answer.status === 'rejected')
-    if (failure !== undefined) throw failure.reason
+    await unregister(context, consumer, options)
   } finally {
     // Errors do not matter here: leases expire by themselves.
     await Promise.allSettled(shards.map(({ tasks }) => tasks.saveAll(emptyTexts, owner, 0, {})))

@@ -91,6 +91,10 @@ export function registryFromText(text: string): Registry {
   )
 }
 
+export function registryToText(registry: Registry): string {
+  return JSON.stringify(Object.fromEntries(registry))
+}
+
 function namesIn(list: unknown): readonly string[] | undefined {
   return Array.isArray(list) ? list.filter((name) => typeof name === 'string') : undefined
 }

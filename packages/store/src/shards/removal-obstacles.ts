@@ -37,8 +37,9 @@ export function ownObstacles({ owns, leaving, coming, away = [] }: ShardServes):
   if (count > 0) obstacles.push(`it serves ${counted(count, 'bucket')}`)
   if (leaving !== undefined) obstacles.push('buckets are leaving it')
   if (coming !== undefined) obstacles.push('copies of an undone move are still to be deleted')
-  for (const { move } of away.filter(({ emptied }) => emptied === undefined))
-    obstacles.push(`its entities of move ${move} are not deleted yet`)
+  const unemptied = away.filter(({ emptied }) => emptied === undefined)
+  for (const id of new Set(unemptied.map(({ move }) => move)))
+    obstacles.push(`its entities of move ${id} are not deleted yet`)
   return obstacles
 }
 

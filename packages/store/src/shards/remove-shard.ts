@@ -12,7 +12,7 @@ import {
   propagateCatalog,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
-import { loadOwn, shardAt, UNCHECKED_WAIT_MS } from '@looseleaf/protocol/internal'
+import { copyRegistrations, loadOwn, shardAt, UNCHECKED_WAIT_MS } from '@looseleaf/protocol/internal'
 import { exclusively } from '../catalog/catalog-lease.ts'
 import { contentsLeft, layoutObstacles, ownObstacles } from './removal-obstacles.ts'
 
@@ -54,6 +54,7 @@ export async function removeShard(
     await exclusively(context, { signal }, async () => {
       await requireUnneeded(context, number, { signal })
       await copyCodecEntries(context, shard, { signal })
+      await copyRegistrations(context, number, { signal })
       await announce(context, number, { signal })
       await tell(context, shard, { signal })
     })

@@ -1,6 +1,7 @@
 import { LooseleafError, type CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { editTask, shardAt, untilFree } from '@looseleaf/protocol/internal'
+import { shardAt } from './shards.ts'
+import { editTask, untilFree } from './task-leases.ts'
 
 const PATIENCE_MS = 10_000
 const PAUSE_MS = 100
