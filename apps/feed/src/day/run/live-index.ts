@@ -8,6 +8,7 @@ import { seedCrew } from './crew.ts'
 import { writeJson } from './day-command.ts'
 import { seedEntries } from './library.ts'
 import { percentile, tenths } from './percentile.ts'
+import { untilAtRest } from './rest.ts'
 import { openPlace, type ProgramPaths } from './start-site.ts'
 import { createTraffic, type TrafficCounts } from './traffic.ts'
 import { startVisits, type Visit } from './visits.ts'
@@ -66,7 +67,10 @@ export async function addIndexLive(options: LiveIndexOptions): Promise<LiveIndex
     await seedEntries(site, crew, options.entries, (entries) => {
       if (entries % 20_000 === 0) onStep(`Wrote ${entries} entries.`)
     })
-    const web = await place.start('web')
+    // The one process of a small site delivers, cleans and fills indexes beside its pages.
+    const web = await place.start('web', { env: { FEED_DELIVER: 'here' } })
+    onStep('Waiting until the deliveries and the cleaner have passed over the sample.')
+    await Promise.race([untilAtRest(site, ending.signal), web.ended])
     const url = web.ready[1] as string
     const secret = await settingOnce(site.data.settings, 'cookie secret', () => {
       throw new Error('The site has no secret.')
