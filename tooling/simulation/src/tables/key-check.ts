@@ -40,9 +40,18 @@ export interface WrongKeys {
   readonly unheld: readonly string[]
 }
 
+/** Keys that their entities did not have to claim. */
+interface UnboundKeys {
+  readonly isBuilding: boolean
+  /** Whether all writers knew of the claims at the last look. Entities that are committed after it have to claim their keys. */
+  readonly isKnown: boolean
+  /** Entities with their keys. */
+  readonly names: Set<string>
+}
+
 export function createKeyCheck(owners: Owners, committed: CommittedRows): KeyCheck {
-  /** Per table: entities with keys that they did not have to claim. */
-  const unbound = new Map<string, { isBuilding: boolean; names: Set<string> }>()
+  /** By table. */
+  const unbound = new Map<string, UnboundKeys>()
 
   const kept = (): readonly CatalogEntry[] =>
     committed.entries().filter(({ unique, state }) => unique && (state === 'ready' || state === 'building'))
@@ -74,13 +83,14 @@ export function createKeyCheck(owners: Owners, committed: CommittedRows): KeyChe
 
   function unboundOf(entry: CatalogEntry, all: readonly Named[]): ReadonlySet<string> {
     const isBuilding = entry.state === 'building'
-    let known = unbound.get(entry.table)
+    const before = unbound.get(entry.table)
     // Every key has a claim once claims are ready.
-    if (known === undefined || (known.isBuilding && !isBuilding)) known = { isBuilding, names: new Set() }
-    known.isBuilding = isBuilding
-    unbound.set(entry.table, known)
-    if (isBuilding && !isKnownToAll(entry)) for (const { name } of all) known.names.add(name)
-    return known.names
+    const names =
+      before === undefined || (before.isBuilding && !isBuilding) ? new Set<string>() : before.names
+    // All entities of this look may be from before the change by which the last writers learned of the claims.
+    if (isBuilding && before?.isKnown !== true) for (const { name } of all) names.add(name)
+    unbound.set(entry.table, { isBuilding, isKnown: isKnownToAll(entry), names })
+    return names
   }
 
   /** Groups entities that share a key, and describes them in words. */
@@ -120,12 +130,8 @@ export function createKeyCheck(owners: Owners, committed: CommittedRows): KeyChe
       return [...without, ...keys]
     },
     fellBack() {
-      for (const entry of kept()) {
-        if (entry.state !== 'building') continue
-        const all = named(entry)
-        unboundOf(entry, all)
-        for (const { name } of all) unbound.get(entry.table)?.names.add(name)
-      }
+      for (const [table, keys] of unbound) unbound.set(table, { ...keys, isKnown: false })
+      for (const entry of kept()) if (entry.state === 'building') unboundOf(entry, named(entry))
     },
     promisedAgain() {
       unbound.clear()
@@ -133,7 +139,8 @@ export function createKeyCheck(owners: Owners, committed: CommittedRows): KeyChe
         const all = named(entry)
         const isBuilding = entry.state === 'building'
         const exempt = isBuilding ? all : several(all).flat()
-        unbound.set(entry.table, { isBuilding, names: new Set(exempt.map(({ name }) => name)) })
+        const names = new Set(exempt.map(({ name }) => name))
+        unbound.set(entry.table, { isBuilding, isKnown: isKnownToAll(entry), names })
       }
     },
   }
