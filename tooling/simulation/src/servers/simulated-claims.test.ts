@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ClaimTable, IndexRow } from '@looseleaf/core/internal'
+import type { ClaimTable, EntityTable, IndexRow } from '@looseleaf/core/internal'
 import { createRandom } from '@looseleaf-tooling/kit/random'
 import { createReferenceDriver, type ReferenceShard } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -20,6 +20,7 @@ let shard: ReferenceShard
 let disk: Disk
 let scheduler: Scheduler
 let claims: ClaimTable
+let entities: EntityTable
 let faults: Faults
 
 let counted: FaultKind[]
@@ -44,7 +45,9 @@ async function begin(seed: number): Promise<void> {
     down: new Set<number>(),
     disks: [disk],
   }
-  claims = simulatedDriver(driver, createLife('one'), network).shards[0]!.claims(spec)
+  const simulated = simulatedDriver(driver, createLife('one'), network).shards[0]!
+  claims = simulated.claims(spec)
+  entities = simulated.entities
 }
 
 /** Runs statements and returns the outcome of a call: its answer, its error code, or "no answer". */
@@ -107,4 +110,39 @@ it('a take that is refused has taken nothing', async () => {
   faults = { ...noFaults, errorBefore: 1 }
   expect(await outcome(claims.take([claim(1, 5)]))).toBe('SHARD_UNAVAILABLE')
   expect(shard.index(spec).rows).toEqual([])
+})
+
+describe('a commit that comes twice', () => {
+  const id = Buffer.alloc(16, 2)
+  const body = Uint8Array.of(1)
+  const fields = { storeId: 'store', shardNumber: 0, shardCount: 1, router: 'router', codec: 'codec' }
+  const commit = { id, base: 3, version: 6, body, local: { claims: [{ spec, rows: [claim(2, 6)] }] } }
+
+  beforeEach(async () => {
+    await shard.catalog.init({ epoch: 1, ...fields, indexes: [] })
+    faults = { ...noFaults, duplicate: 1 }
+  })
+
+  it.each([
+    ['an insert', () => entities.insert([commit], { epoch: 1 }), undefined],
+    ['a swap', () => entities.replace([commit], { epoch: 1 }), 3],
+    ['a batch', () => entities.writeAll([commit], { epoch: 1 }), 3],
+  ])('%s that was refused a key does not take place once the key is free', async (_, send, version) => {
+    if (version !== undefined) await shard.entities.insert([{ id, version, body }], { epoch: 1 })
+    await shard.claims(spec).take([claim(1, 5)])
+    const refused = send().catch(async ({ code }) => {
+      await shard.index(spec).remove([{ ...claim(1, 5), before: 6 }])
+      return code as unknown
+    })
+    expect(await outcome(refused)).toBe('DUPLICATE_KEY')
+    expect(counted).toEqual(['duplicate'])
+    expect(shard.index(spec).rows).toEqual([])
+    expect((await shard.entities.readVersions([id]))[0]).toBe(version)
+  })
+
+  it('a swap that has lost arrives again', async () => {
+    await shard.entities.insert([{ id, version: 4, body }], { epoch: 1 })
+    expect(await outcome(entities.replace([commit], { epoch: 1 }))).toEqual([false])
+    expect(scheduler.log).toHaveLength(2)
+  })
 })

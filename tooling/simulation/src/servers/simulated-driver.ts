@@ -1,4 +1,4 @@
-import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type Driver, type Shard } from '@looseleaf/core'
 import { interceptShard } from '@looseleaf/core/internal'
 import type { Random } from '@looseleaf-tooling/kit/random'
 import type { Disk } from './disk.ts'
@@ -113,13 +113,17 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
     }
     const begin = (it: () => void, cutOff: () => void = () => undefined): void =>
       definitions.has(operation) ? disk.whenFree(it, cutOff) : it()
+    /** True once the shard has refused this commit because of a claim. It could take place later, but no program repeats a refused statement. */
+    let wasRefusedKey = false
     const later = (how: string): void =>
       scheduler.add({
         label: `${how}: ${say}`,
         shard,
         writes: isWrite,
         belated: network.belatedSteps(),
-        arrive: () => begin(() => void runAndChange().catch(() => undefined)),
+        arrive() {
+          if (!wasRefusedKey) begin(() => void runAndChange().catch(() => undefined))
+        },
       })
 
     /** Most callers wait for the disk; some give up, but their statements still take place. */
@@ -167,7 +171,10 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
           () =>
             void runAndChange().then(
               (value) => (isLost ? fail(lost(isWrite, label, name)) : answer(value)),
-              (error: unknown) => fail(isLost ? lost(isWrite, label, name) : error),
+              (error: unknown) => {
+                wasRefusedKey = !isLost && isLooseleafError(error, 'DUPLICATE_KEY')
+                fail(isLost ? lost(isWrite, label, name) : error)
+              },
             ),
           () => fail(lost(isWrite, label, name)),
         )
