@@ -28,11 +28,15 @@ interface Departure extends AwayBuckets {
 
 /**
  * Lets a shard begin to serve the buckets that other shards have given up to it. Any process may call it, and a writer or reader that finds
- * such a bucket does, so that no caller waits for a mover that has died. Resolves when the shard serves them, and does nothing if there
- * are none.
+ * such a bucket does, so that no caller waits for a mover that has died. Resolves when the shard serves them, and the record of that is durable.
  *
  * The target begins only with the attempt that was handed over, because only its copies are complete. The record of the source has to be
  * durable first: 1. The target begins. 2. The source crashes, and has lost the record. Both would accept writes of the bucket.
+ *
+ * The target is flushed even if nothing is due:
+ * 1. The target begins, and the mover gets no answer. The mover sees in the catalog that it has begun.
+ * 2. The target crashes, and has lost the change.
+ * 3. The mover ends the move, and deletes the entities on the source. No shard serves the bucket.
  *
  * The floor is raised before the change. So every copy has an earlier time of writing than `begin`, and every write a later one.
  */
@@ -41,7 +45,7 @@ export async function beginTarget(
   number: number,
   options: CallOptions = {},
 ): Promise<void> {
-  const target = await loadOwn(context, number, options)
+  const target = await changeOwn(context, number, () => undefined, options)
   const sources = new Set((target.serves.coming ?? []).map(({ from }) => from))
   for (const from of sources) {
     const due = await dueFrom(context, from, number, target, options)
