@@ -134,6 +134,8 @@ export function createCounts(
           countRows(tableOf, counted, countedOn),
         )
       : await countRows(tablesOf(sources), counted, countedOn)
+    // A number of rows has no deadline. Its statements may have waited until the rows were somewhere else.
+    if (byRows.size > 0) await completeness.mayBePending(sources.view, plans)
     for (const i of byRows) shortCounts.learn(table, counts[i]! <= SHORT_COUNT)
     for (const [i, count] of shortly) counts[i] = count
     // One after the other, because each may read many entities.

@@ -127,7 +127,6 @@ export function createIndexQueries(
     all: (index, where, options) =>
       onIndex('getAll', index, { options, isWhole: true }, async (sources, taken) => {
         const planned = plan.one(sources, index, where, taken)
-        await completeness.mayBePending(sources.view, [planned])
         const entities: IndexedEntity[] = []
         await readAll(sources, { plan: planned, options: taken }, (entity) => {
           // An entity that matches has the indexed properties.

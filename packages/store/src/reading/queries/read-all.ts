@@ -44,13 +44,14 @@ interface Attempt {
 /** Makes the function that reads all matches of a plan. Every scan first checks the deadline. */
 export function createReadAll(
   { catalog }: EngineContext,
-  completeness: Pick<Completeness, 'deadline'>,
+  completeness: Pick<Completeness, 'deadline' | 'mayBePending'>,
   protectedReads: ProtectedReads,
 ): ReadAll {
   return async (sources, { plan, options, likelyRows, limit, rows = (whole) => whole, missing }, onMatch) => {
     const { view, entries } = sources
     const { signal, onDamaged } = options
     const isTooLong = completeness.deadline(view)
+    await completeness.mayBePending(view, [plan])
     const checkTime = (): void => {
       if (isTooLong()) throw tookTooLong(entries[0]!.name, catalog.current().queryTimeMs)
     }

@@ -13,6 +13,9 @@ export interface Completeness {
   /**
    * Keeps the catalog current to some seconds. Returns true if rows of committed entities may be pending. Throws `LayoutChanged` if the
    * layout has changed since the plans were made.
+   *
+   * A move deletes the rows of its source some seconds and `queryTimeMs` after all shards know that they are read elsewhere. So a read is at
+   * the right places if its `deadline` began before this call, or if this call comes after it once more.
    */
   mayBePending(view: ReadView, plans: Planned): Promise<boolean>
   /** Begins a read of pages. Returns a check for its end, which is true if the rows lacked no committed entity. */
@@ -99,9 +102,9 @@ export function createCompleteness(
     mayBePending,
     async begin(sources, plans) {
       const { view } = sources
+      const isTooLong = deadline(view)
       // Asked before rows are read: rows that are no longer pending by then are in their tables.
       const isIndexed = !(await mayBePending(view, plans)) || !(await hasPending(sources))
-      const isTooLong = deadline(view)
       return () => isIndexed && !isTooLong()
     },
     deadline,
