@@ -37,34 +37,39 @@ test.each([
   ['count', 'a scan', ['by_user', 'scan'], ENTITIES],
   ['countOfRows', 'the catalog', ['catalog', 'load'], ENTITIES],
   ['countOfRows', 'a count', ['by_user', 'count'], ENTITIES],
-] as const)('%s that waits for %s while index rows move misses none in silence', async (way, _, [of, call], expected) => {
-  const driver = await memoryShards(2).connect()
-  const time = leapingTime()
-  const open = { indexes: [byUser], time }
-  const mover = await DataStore.open({
-    ...open,
-    shards: keepOpen(driver),
-    migrate: true,
-    queryTimeMs: 500,
-    onIndexFailure: 'defer',
-  })
-  await mover.putMany(Array.from({ length: ENTITIES }, () => ada))
-  let isArmed = false
-  const move = async (): Promise<void> => {
-    expect(await moveBuckets(mover, { from: 1, to: 0, buckets: '2048-4095' })).toMatchObject({ state: 'done' })
-  }
-  const slow = faultyDriver(driver, ({ shard, table, operation }) => {
-    if (!isArmed || shard !== 1 || !table.endsWith(of) || !operation.startsWith(call)) return undefined
-    isArmed = false
-    return of === 'by_user' ? { before: move } : { after: move }
-  })
-  const reader = await DataStore.open({ ...open, shards: keepOpen(slow) })
-  // So long that the reader looks at the catalog again.
-  time.leap(60_000)
-  isArmed = true
-  expect(await ways[way](reader)).toBe(expected)
-  expect(isArmed).toBe(false)
-  expect(await ways[way](reader)).toBe(ENTITIES)
-  await Promise.all([reader.close(), mover.close()])
-  await driver.close()
-})
+] as const)(
+  'a read by %s that waits for %s while index rows move misses no entity in silence',
+  async (way, _, [of, call], expected) => {
+    const driver = await memoryShards(2).connect()
+    const time = leapingTime()
+    const open = { indexes: [byUser], time }
+    const mover = await DataStore.open({
+      ...open,
+      shards: keepOpen(driver),
+      migrate: true,
+      queryTimeMs: 500,
+      onIndexFailure: 'defer',
+    })
+    await mover.putMany(Array.from({ length: ENTITIES }, () => ada))
+    let isArmed = false
+    const move = async (): Promise<void> => {
+      expect(await moveBuckets(mover, { from: 1, to: 0, buckets: '2048-4095' })).toMatchObject({
+        state: 'done',
+      })
+    }
+    const slow = faultyDriver(driver, ({ shard, table, operation }) => {
+      if (!isArmed || shard !== 1 || !table.endsWith(of) || !operation.startsWith(call)) return undefined
+      isArmed = false
+      return of === 'by_user' ? { before: move } : { after: move }
+    })
+    const reader = await DataStore.open({ ...open, shards: keepOpen(slow) })
+    // So long that the reader looks at the catalog again.
+    time.leap(60_000)
+    isArmed = true
+    expect(await ways[way](reader)).toBe(expected)
+    expect(isArmed).toBe(false)
+    expect(await ways[way](reader)).toBe(ENTITIES)
+    await Promise.all([reader.close(), mover.close()])
+    await driver.close()
+  },
+)
