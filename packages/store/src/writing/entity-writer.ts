@@ -98,12 +98,14 @@ export function createEntityWriter(parts: WriterParts): EntityWriter {
   }
 
   /**
-   * Takes claims of unique keys. If that fails and the id was made for this call, deletes the claims taken so far: no other write
-   * knows the id, so no other write relies on them. For any other id they stay for the cleaner or for the next entity with the key.
+   * Takes claims of unique keys. If that fails and the id was made for this call, deletes the claims and `written`, the claims and rows
+   * of the steps before: no other write knows the id, so no other write relies on them. For any other id they stay for the cleaner, and the
+   * claims for the next entity with the key.
    */
   async function claim(
     placement: Placement,
     keys: readonly PlacedKey[],
+    written: readonly PlacedKey[],
     id: Uint8Array,
     version: number,
     isNewId: boolean,
@@ -112,7 +114,7 @@ export function createEntityWriter(parts: WriterParts): EntityWriter {
     try {
       await indexRows.claim(placement, keys, id, version, signal)
     } catch (error) {
-      if (isNewId) removals.now(keys, id, version + 1)
+      if (isNewId) removals.now([...keys, ...written], id, version + 1)
       throw error
     }
   }
@@ -218,7 +220,7 @@ export function createEntityWriter(parts: WriterParts): EntityWriter {
       let outcome: CommitOutcome | 'undone'
       const epoch = catalog.epochs[shard] ?? 0
       try {
-        if (rows.claimed.length > 0) await claim(placement, rows.claimed, id, version, isNewId, signal)
+        if (rows.claimed.length > 0) await claim(placement, rows.claimed, NONE, id, version, isNewId, signal)
         const upserts = rowSteps.early(placement, rows, id, version, found.version, signal)
         const failures = upserts === NONE ? NONE : await upserts
         const deferred = failures.length === 0 ? NONE : deferredTables(failures, defers)
@@ -232,7 +234,8 @@ export function createEntityWriter(parts: WriterParts): EntityWriter {
         outcome = await (localClaims.length === 0
           ? sending
           : unlessTaken(sending, async () => {
-              await claim(placement, localClaims, id, version, isNewId, signal)
+              const written = [...rows.claimed, ...rows.gained]
+              await claim(placement, localClaims, written, id, version, isNewId, signal)
               return send({ ...row, local: { ...local, claims: undefined } })
             }))
       } catch (error) {

@@ -106,10 +106,10 @@ export function createBatchWriter(parts: WriterParts): BatchWriter {
     try {
       await claiming
     } catch (error) {
-      // No other write knows a fresh id, so none relies on its claims.
+      // No other write knows a fresh id, so none relies on its claims and rows.
       if (isFirst)
-        for (const { item, rows } of planned)
-          if (item.isFresh) removals.now(rows.claimed, item.id, version + 1)
+        for (const { item, rows, split: own } of planned)
+          if (item.isFresh) removals.now([...rows.claimed, ...own.rows.gained], item.id, version + 1)
       throw error
     }
     return handed

@@ -1,0 +1,74 @@
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { tableSpec } from '@looseleaf/index-engine/internal'
+import { withoutPauses } from '@looseleaf/testkit'
+import { farRouter } from '@looseleaf-tooling/kit/far-router'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+/** Claims on the shard of their entity, which are taken after its far rows were written. */
+const byOwner = defineIndex('by_owner', { properties: { owner: 'uuid' }, shardOn: 'owner', unique: true })
+/** Claims and rows on the other shard. */
+const byMail = defineIndex('by_mail', { properties: { mail: 'string' }, shardOn: 'mail', unique: true })
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+
+let store: DataStore
+
+beforeEach(async () => {
+  const indexes = [byOwner, byMail, byName]
+  store = await DataStore.open({
+    shards: memoryShards(2),
+    indexes,
+    migrate: true,
+    router: farRouter(),
+    time: withoutPauses,
+  })
+})
+afterEach(() => store.close())
+
+/** Returns the numbers of rows and claims on all shards, by their tables. */
+async function counts(): Promise<Record<string, number>> {
+  await store.settled()
+  const { catalog, driver } = store.context
+  const tables = catalog.current().indexes.map(async (entry) => {
+    const ofShards = driver.shards.map((shard) => shard.index(tableSpec(entry)).count({ prefix: [] }))
+    return [entry.table, (await Promise.all(ofShards)).reduce((sum, count) => sum + count, 0)] as const
+  })
+  return Object.fromEntries(await Promise.all(tables))
+}
+
+const taken = { code: 'DUPLICATE_KEY', index: 'by_owner' }
+
+test.each(['put', 'insert'] as const)(
+  '%s without an id that is refused for a local claim deletes its far rows and far claims',
+  async (call) => {
+    const owner = store.newId()
+    await store.put({ owner })
+    await expect(store[call]({ owner, mail: 'ada', name: 'ada' })).rejects.toMatchObject(taken)
+    expect(await counts()).toEqual({
+      index_by_owner: 1,
+      claims_by_owner: 1,
+      index_by_mail: 0,
+      claims_by_mail: 0,
+      index_by_name: 0,
+    })
+    expect(await store.count(byName, { name: 'ada' }, { exact: false })).toBe(0)
+  },
+)
+
+test('a batch that is refused for a local claim deletes the far rows and far claims of fresh entities', async () => {
+  const owner = store.newId()
+  await store.put({ owner })
+  const batch = store.batch([{ insert: { owner, mail: 'ada', name: 'ada' } }, { insert: { name: 'eve' } }])
+  await expect(batch).rejects.toMatchObject({ ...taken, item: 0 })
+  expect(await counts()).toMatchObject({ index_by_mail: 0, claims_by_mail: 0, index_by_name: 0 })
+})
+
+test('a put with an id that is refused leaves its far rows, on which another write of the entity may rely', async () => {
+  const owner = store.newId()
+  await store.put({ owner })
+  const { id } = await store.put({ mail: 'ada' })
+  await expect(store.put({ owner, mail: 'ada', name: 'ada' }, { id })).rejects.toMatchObject(taken)
+  expect(await counts()).toMatchObject({ index_by_name: 1, claims_by_mail: 1 })
+  expect(await store.count(byName, { name: 'ada' }, { exact: true })).toBe(0)
+})
