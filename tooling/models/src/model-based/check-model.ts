@@ -1,4 +1,3 @@
-import { sweep } from '@looseleaf/cleaner'
 import { tunedCheckIndex } from '@looseleaf/cleaner/internal'
 import fc from 'fast-check'
 import type { Backend } from './backend.ts'
@@ -83,8 +82,6 @@ async function checkAtRest(model: Model, world: World): Promise<void> {
       model.oracle.indexes.filter((index) => index.definition.name === definition.name).length === 1
     // A name with several generations stands for only one of them.
     if (state !== 'ready' || !isAlone) continue
-    // A write that was refused for one key may leave the claim of another one behind.
-    if (definition.unique) await sweep(world.store, { indexes: definition.name, graceMs: 0 })
     const { missing, unclaimed, dangling, misplaced, rows } = await tunedCheckIndex(
       world.store,
       definition.name,

@@ -1,4 +1,5 @@
-import type { Bag } from '@looseleaf/core'
+import { sweepIndex } from '@looseleaf/cleaner/internal'
+import { metaOf, type Bag } from '@looseleaf/core'
 import { unchanged, type PutResult } from '@looseleaf/store'
 import fc from 'fast-check'
 import type { Model } from '../model.ts'
@@ -39,6 +40,21 @@ const put = command(
           ? world.store.put(bag, { ...options, ...(id !== undefined && { id }) })
           : world.store.put({ ...bag, id }, options),
       expected: (key) => model.oracle.put(key, bag, id === undefined || holds(model, id, version)),
+    })
+  },
+)
+
+/** Puts the bag of an entity under another id, so that unique keys collide. */
+const putCopy = command(
+  'put a copy',
+  fc.record({ from: slots, slot: fc.option(slots) }),
+  async ({ from, slot }, model, world, text) => {
+    const bag = model.oracle.entities.get(model.idAt(from).toLowerCase()) ?? {}
+    const id = slot === null ? undefined : model.idAt(slot)
+    await write(model, world, text, {
+      id,
+      actual: () => world.store.put(bag, id === undefined ? {} : { id }),
+      expected: (key) => model.oracle.put(key, bag),
     })
   },
 )
@@ -106,7 +122,7 @@ const putMany = command(
   },
 )
 
-export const writes: readonly fc.Arbitrary<Command>[] = [put, put, insert, update, remove, putMany]
+export const writes: readonly fc.Arbitrary<Command>[] = [put, put, putCopy, insert, update, remove, putMany]
 
 interface Write {
   readonly id: string | undefined
@@ -125,6 +141,7 @@ async function write(model: Model, world: World, text: string, call: Write): Pro
   const id = (call.id ?? result?.id ?? 'none was made').toLowerCase()
   const expected = await answerOf(() => ({ id, ...call.expected(id) }))
   world.compare(text, actual, expected)
+  if (actual === 'error DUPLICATE_KEY' && call.id !== undefined) await clean(model, world, call.id)
   if (result === undefined) return
   if (call.changesNothing) {
     if (result.version !== model.versionOf(id)) world.fail(`${text} answered version ${result.version}`)
@@ -132,6 +149,18 @@ async function write(model: Model, world: World, text: string, call: Write): Pro
   }
   model.wrote(id, result.version)
   if (call.id === undefined) model.ids.push(id)
+}
+
+/**
+ * Deletes the rows and claims that a refused write of a given id leaves to the cleaner. The cleaner may raise the version of the entity
+ * for that.
+ */
+async function clean(model: Model, world: World, id: string): Promise<void> {
+  await world.store.settled()
+  await sweepIndex(world.store, { graceMs: 0 })
+  const entity = await world.store.get(id)
+  const version = entity && metaOf(entity)?.version
+  if (version !== model.versionOf(id)) model.wrote(id, version)
 }
 
 function holds(model: Model, id: string, version: VersionCondition): boolean {
