@@ -64,6 +64,15 @@ test('a page of queryIds has an entity with several rows once', async () => {
   expect(idsOf(some).toSorted()).toEqual(ids.toSorted())
 })
 
+test('queryIds orders an entity by its first row, also after a write of a later one', async () => {
+  const first = await put({ tags: ['a'] })
+  const second = await put({ tags: ['b'] })
+  await store.put({ tags: ['a', 'z'] }, { id: first })
+  const ids = [first, second]
+  expect(idsOf(await store.queryIds(byTag, {}, { scatter: true }))).toEqual(ids)
+  expect(idsOf(await store.query(byTag, {}, { scatter: true }))).toEqual(ids)
+})
+
 test('queryIds returns ids of lost rows and of crashed writes', async () => {
   const moved = await put({ user: 'ada', at: 1 })
   await store.put({ user: 'bob', at: 1 }, { id: moved })

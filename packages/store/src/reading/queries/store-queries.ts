@@ -95,6 +95,7 @@ export abstract class StoreQueries extends StoreManagement {
    * Returns a page of ids from index rows, without reading or checking entities. Every entity that was committed before the call and
    * matches is found, as by `query`. A page may also have ids of entities that were changed or deleted in the last seconds, and of writes
    * that died, until the cleaner has passed. A page has an id once. If an entity has several rows, another page may have its id too.
+   * A bound of more than 512 bytes also gives the ids of strings with the same first 512 bytes, which rows cannot tell apart.
    */
   async queryIds<const P extends IndexProperties>(
     index: IndexDefinition<P>,
