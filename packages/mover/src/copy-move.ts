@@ -130,7 +130,7 @@ export async function verifyCopies(job: MoveJob, copier: Copier): Promise<void> 
   const { context } = job.work
   const entities = await compareCopies(job, copier)
   const rows = await copyAllRows(job, { comparing: true })
-  const at = Math.floor(context.time.now())
+  const at = context.time.now()
   job.lease.record.verified = { rows: entities + rows, at, by: processName, stale: false }
 }
 

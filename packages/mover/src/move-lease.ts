@@ -59,7 +59,7 @@ export async function claimMove(
   if (state === undefined) return undefined
   const record = recordFromText(state.progress) ?? freshRecord(move)
   record.worker = processName
-  record.since = Math.floor(context.time.now())
+  record.since = context.time.now()
   record.waitsFor = ''
   const elapsed = elapsedBy(context.time)
   let savedAt = elapsed()

@@ -140,7 +140,7 @@ async function inTurn<T>(
 
 async function enter({ work, lease, meter }: MoveJob, step: MoveStep): Promise<void> {
   lease.record.step = step
-  if (isLastStep(step)) lease.record.endedAt = Math.floor(work.context.time.now())
+  if (isLastStep(step)) lease.record.endedAt = work.context.time.now()
   await lease.save()
   meter.report()
 }

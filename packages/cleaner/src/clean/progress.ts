@@ -105,7 +105,7 @@ export function createProgressMeter({
     },
     addWork: (target, shard, tally) => onWork?.(target, shard, tally),
     paceOf: (shard) => ({
-      savedAt: Math.floor(time.now()),
+      savedAt: time.now(),
       worker: processName,
       rate: Math.round(rateOf(shard).perSecond()),
       ...throttle.recentWaits(),

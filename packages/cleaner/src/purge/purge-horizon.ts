@@ -21,7 +21,7 @@ export async function purgeHorizon(
   ])
   const { keepTombstonesMs } = context.catalog.current().policies
   const keptMicros = Math.max(keepTombstonesMs, deleteDelayMs(context)) * 1_000
-  const clock = Math.min(now, Math.floor(context.time.now() * 1_000))
+  const clock = Math.min(now, context.time.now() * 1_000)
   const oldest = Math.min(...consumers.values())
   return Math.min(floor, clock - keptMicros, Math.max(oldest, clock - CONSUMER_FACTOR * keptMicros))
 }

@@ -26,6 +26,7 @@ import { brokenText, lookAtSamples } from './inspect-bodies.ts'
 import { openStore, warnOfShards } from './open-store.ts'
 import { bodiesWithEntries, plainBodies } from './stored-bodies.ts'
 import { undefinedKinds } from './undefined-kinds.ts'
+import { wholeMilliseconds } from './whole-milliseconds.ts'
 import { agreeOnPolicies } from '../catalog/policies.ts'
 import type { Observing } from '../observing/observing.ts'
 import { indexWarnings } from './index-warnings.ts'
@@ -60,7 +61,8 @@ export async function openContext(
   observing: Observing,
 ): Promise<EngineContext> {
   checkNode()
-  const { shards, indexes = [], migrate = false, acceptEmptyShards = false, time = systemTime } = options
+  const { shards, indexes = [], migrate = false, acceptEmptyShards = false } = options
+  const time = wholeMilliseconds(options.time ?? systemTime)
   const { queryTimeMs, deleteDelayMs, onIndexFailure, random = systemRandomness } = options
   const router = options.router ?? bucketRouter({ shards: shards.shardCount })
   checkRouter(router)
