@@ -106,7 +106,7 @@ ${lags}
     const names = context.driver.shards.map(({ name }) => name)
     return markup`<section><h2>A write</h2><p>These buttons kill the next write of an entity between two of its steps. Before its commit: the caller gets an error, and the new index rows dangle until a cleaning of the index. A cleaning skips rows
 younger than a minute, because their writer may still be running. After its commit: the lost rows stay until the cleaner follows the write some seconds later. This needs a write
-that removes an index row, such as a delete. Hold the cleaner first if you want time to look.</p>
+that removes an index row, such as a delete.${loops.cleaner && ' Hold the cleaner first if you want time to look.'}</p>
 <p class="acts">${crashPoints.map((crashPoint) => actOrState(running, 'kill', victim(crashPoint), `Kill ${victim(crashPoint)}`, `Armed to kill ${victim(crashPoint)}`))}</p></section>
 <section><h2>The shards</h2><p>Pages go on without a stopped shard, and a bar says what is missing. A page about a thing on it, and forms that write to it, answer with status 503. The console keeps working.</p>
 <p class="acts">${names.slice(0, MAX_SHARDS).map((name) => actOrState(running, 'stop', name, `Stop ${name}`, `${name} is stopped`))}</p></section>`

@@ -20,6 +20,8 @@ export interface ProgramOptions {
 /** A process of the site that can be killed and started again. */
 export interface Program {
   readonly name: string
+  /** Id of the process since its last start. */
+  readonly pid: number
   /** Match of `ready` at the last start. */
   readonly ready: RegExpExecArray
   /** The end of its error output. */
@@ -95,6 +97,9 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
 
   return {
     name,
+    get pid() {
+      return child.pid as number
+    },
     get ready() {
       return ready
     },
