@@ -1,11 +1,13 @@
 import { memoryShards } from 'looseleaf'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parseFile } from '../../feeds/parse/parse-file.ts'
+import type { ParsedFeed } from '../../feeds/parse/parsed-feed.ts'
 import { endLease, takeDue, type LeasedSource } from '../../crawler/due.ts'
 import { storeFeed, storeSubscriptions, type StoredSubscriptions } from './store-feed.ts'
 import { entriesOfSource, removeContent } from '../entries/entries.ts'
 import { follow } from '../following/commands.ts'
-import { importsOf, undoImport } from './imports.ts'
+import { importsOf } from './imports.ts'
+import { undoImport } from './undo-import.ts'
 import { likeEntry, postComment } from '../entries/responses.ts'
 import { openSite, type Site } from '../site/site.ts'
 import { followId } from '../../kinds/follow.ts'
@@ -199,11 +201,11 @@ test('undoing a list keeps a source that is being fetched, and the import until 
   const id = await newest()
   const [fetched, ...others] = await takeAll()
   await Promise.all(others.map((source) => endLease(site.data, source, { next_check: now })))
-  expect(await undoImport(site.data, id, ann, now)).toMatchObject({ sources: 2, fetchedSources: 1 })
+  expect(await undoImport(site.data, id, ann, () => now)).toMatchObject({ sources: 2, fetchedSources: 1 })
   expect(await followedBy(ann)).toEqual([fetched!.id])
   expect(await imports()).toEqual([['My list', 0, 1]])
   await endLease(site.data, fetched!, { next_check: now })
-  expect(await undoImport(site.data, id, ann, now)).toMatchObject({ sources: 1, fetchedSources: 0 })
+  expect(await undoImport(site.data, id, ann, () => now)).toMatchObject({ sources: 1, fetchedSources: 0 })
   expect([await sourceCount(), await followedBy(ann), await imports()]).toEqual([0, [], []])
 })
 
@@ -218,7 +220,10 @@ test('undoing a list keeps a source whose fetch begins during the undo, and its 
     ...site.data,
     follows: { ...follows, byChannel: { ...follows.byChannel, each } },
   } as unknown as typeof site.data
-  expect(await undoImport(data, await newest(), ann, now)).toMatchObject({ sources: 0, fetchedSources: 1 })
+  expect(await undoImport(data, await newest(), ann, () => now)).toMatchObject({
+    sources: 0,
+    fetchedSources: 1,
+  })
   expect([await sourceCount(), await followedBy(ann)]).toEqual([1, [listed(0)]])
 })
 
@@ -234,7 +239,7 @@ test('no fetch of a source begins while an undo deletes it', async () => {
     ...site.data,
     inbox: { ...inbox, byPerson: { ...inbox.byPerson, page } },
   } as unknown as typeof site.data
-  expect(await undoImport(data, await newest(), ann, now)).toMatchObject({ sources: 1 })
+  expect(await undoImport(data, await newest(), ann, () => now)).toMatchObject({ sources: 1 })
   expect(taken).toEqual([])
 })
 
@@ -257,6 +262,82 @@ test('undoing a list leaves no follow and no inbox item of a deleted source, als
   expect(await inboxOf(ann)).toEqual([kept])
   expect(await imports()).toEqual([])
 })
+
+test('two undos of a list at the same time delete all of its sources, and neither takes them for sources that are fetched', async () => {
+  for (let round = 0; round < 5; round++) {
+    await importList(20)
+    const id = await newest()
+    const undone = await Promise.all([1, 2].map(() => undoImport(site.data, id, ann)))
+    for (const each of undone) expect(each ?? { fetchedSources: 0 }).toMatchObject({ fetchedSources: 0 })
+    expect([await sourceCount(), await followedBy(ann), await imports()]).toEqual([0, [], []])
+  }
+})
+
+test('a source whose schedule changes while an undo deletes it is deleted', async () => {
+  await importList(3)
+  const { sources, inbox } = site.data
+  let pages = 0
+  const page: typeof inbox.byPerson.page = async (...args) => {
+    if (pages++ === 0) await sources.update(listed(1), { next_check: now })
+    return inbox.byPerson.page(...args)
+  }
+  const data = {
+    ...site.data,
+    inbox: { ...inbox, byPerson: { ...inbox.byPerson, page } },
+  } as unknown as typeof site.data
+  expect(await undoImport(data, await newest(), ann)).toMatchObject({ sources: 3, fetchedSources: 0 })
+  expect([await sourceCount(), await followedBy(ann), await imports()]).toEqual([0, [], []])
+})
+
+/** Feed of a file with one item of this title. */
+function fileOf(title: string): ParsedFeed {
+  const parsed = parseFile(Buffer.from(rss([title])), { name: 'f', now })
+  if (parsed.type !== 'feed') throw new TypeError('That is a feed.')
+  return parsed
+}
+
+/** Expects that all entries have a source, and that undoing all imports leaves nothing. */
+async function expectComplete(...titles: string[]): Promise<void> {
+  const found = await site.data.entries.byTime.all({}, { scatter: true })
+  expect(found.map(({ title }) => title).toSorted()).toEqual(titles)
+  for (const { source_id } of found) expect(await site.data.sources.exists(source_id ?? '')).toBe(true)
+  for (const { id } of (await importsOf(site.data, ann)).items) await undoImport(site.data, id, ann)
+  const kinds: unknown[] = []
+  for await (const entity of site.store.scan()) kinds.push(entity['_kind'])
+  expect(kinds).toEqual([])
+}
+
+test('a file that is imported again while the undo of its first import deletes the source keeps the source', async () => {
+  await storeFeed(site.data, fileOf('a'), ann, now)
+  const { inbox } = site.data
+  let pages = 0
+  const page: typeof inbox.byPerson.page = async (...args) => {
+    if (pages++ === 0) await storeFeed(site.data, fileOf('b'), ann, now)
+    return inbox.byPerson.page(...args)
+  }
+  const data = {
+    ...site.data,
+    inbox: { ...inbox, byPerson: { ...inbox.byPerson, page } },
+  } as unknown as typeof site.data
+  expect(await undoImport(data, await newest(), ann)).toMatchObject({ entries: 1, sources: 0 })
+  await expectComplete('b')
+})
+
+test.each(['first', 'second'])(
+  'a file whose source an undo deletes before the entries of its %s import come has its source and service again',
+  async (which) => {
+    if (which === 'second') await storeFeed(site.data, fileOf('a'), ann, now)
+    const { entries } = site.data
+    const insertMany: typeof entries.insertMany = async (...args: never[]) => {
+      for (const { id } of (await importsOf(site.data, ann)).items) await undoImport(site.data, id, ann)
+      return entries.insertMany(...(args as unknown as Parameters<typeof entries.insertMany>))
+    }
+    const data = { ...site.data, entries: { ...entries, insertMany } } as unknown as typeof site.data
+    const { sourceId } = await storeFeed(data, fileOf('b'), ann, now)
+    expect(await site.data.services.byPerson.all({ person_id: ann })).toMatchObject([{ source_id: sourceId }])
+    await expectComplete('b')
+  },
+)
 
 test('undoing another person’s or a missing import does nothing', async () => {
   const source = await importFeed('a')

@@ -1,20 +1,7 @@
-import { isLooseleafError, unchanged, unset } from 'looseleaf'
-import type { Entry } from '../../kinds/entry.ts'
-import { followId } from '../../kinds/follow.ts'
 import type { Import } from '../../kinds/import.ts'
-import { serviceId } from '../../kinds/service.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
-import type { Source } from '../../kinds/source.ts'
-import { deleteEntry } from '../entries/entries.ts'
-import { removeFromInbox } from '../home/commands.ts'
-import { pagesOf, type List } from '../site/lists.ts'
+import type { List } from '../site/lists.ts'
 import { SKIP } from '../site/partial-reads.ts'
-import { requireAll } from '../site/require-all.ts'
-
-/** Entries or sources that an undo deletes concurrently. */
-const CHUNK = 200
-/** Time for which an undo postpones the fetches of sources that it deletes. */
-const POSTPONED_MS = 60_000
 
 /** Properties of an import that are known at its start. */
 export type NewImport = Pick<Import, 'person_id' | 'title' | 'format'>
@@ -24,18 +11,22 @@ export interface ImportRecord {
   readonly id: string
   /** Writes the import's entity, once. Has to resolve before any entity with its id as `import_id` is written. */
   begin(): Promise<unknown>
-  /** Writes the numbers of created entities. Does nothing if `begin` was never called. */
+  /**
+   * Writes the numbers of created entities. Does nothing if `begin` was never called. Writes the import again if it was undone meanwhile,
+   * because entities that came later have its id.
+   */
   end(created: { readonly entries: number; readonly sources: number }): Promise<void>
 }
 
 export function createImportRecord({ imports }: SiteData, about: NewImport, now: Date): ImportRecord {
   const id = imports.store.newId()
+  const first = { ...about, imported: now, entries: 0, sources: 0 }
   let begun: Promise<unknown> | undefined
   return {
     id,
-    begin: () => (begun ??= imports.insert({ ...about, imported: now, entries: 0, sources: 0 }, { id })),
+    begin: () => (begun ??= imports.insert(first, { id })),
     async end(created) {
-      if (begun !== undefined) await imports.update(id, created)
+      if (begun !== undefined) await imports.upsert(id, { ...first, ...created }, created)
     },
   }
 }
@@ -43,156 +34,4 @@ export function createImportRecord({ imports }: SiteData, about: NewImport, now:
 /** Returns a person's imports that created something, newest first. */
 export function importsOf({ imports }: SiteData, personId: string, cursor?: string): Promise<List<Import>> {
   return imports.byPerson.page({ person_id: personId }, { order: 'desc', limit: 10, cursor, ...SKIP })
-}
-
-/** Result of undoing an import. */
-export interface Undone {
-  readonly import: Import
-  /** Number of deleted entries. */
-  readonly entries: number
-  /** Number of deleted sources. */
-  readonly sources: number
-  /** Number of entries that stay because another person has commented on them or likes them. */
-  readonly keptEntries: number
-  /** Number of sources that stay because they are being fetched now. */
-  readonly fetchedSources: number
-}
-
-/**
- * Deletes entities that an import created: entries without comments and likes of others, and then sources without entries, with the
- * person's follows and inbox items of them. A source with entries of another import now belongs to that import, and one that the crawler
- * has filled or that others follow to none. A source that is being fetched stays. If entities stay, the import stays and can be undone
- * again; otherwise it is deleted. An interrupted call can be repeated. Returns undefined if the import does not exist or is another
- * person's.
- */
-export async function undoImport(
-  data: SiteData,
-  id: string,
-  personId: string,
-  now: Date = new Date(),
-): Promise<Undone | undefined> {
-  const { imports, entries, sources } = data
-  const undone = await imports.get(id)
-  if (undone === undefined || undone.person_id !== personId) return undefined
-  const count = {
-    entries: 0,
-    sources: 0,
-    keptEntries: 0,
-    keptSources: 0,
-    othersSources: 0,
-    fetchedSources: 0,
-  }
-  for await (const { items } of pagesOf((cursor) =>
-    entries.byImport.page({ import_id: id }, { limit: CHUNK, cursor }),
-  )) {
-    const deleted = await Promise.all(items.map((entry) => deleteUnused(data, entry, personId)))
-    for (const isDeleted of deleted) count[isDeleted ? 'entries' : 'keptEntries']++
-  }
-  for await (const { items } of pagesOf((cursor) =>
-    sources.byImport.page({ import_id: id }, { limit: CHUNK, cursor }),
-  )) {
-    const outcomes = await Promise.all(
-      items.map((source) => releaseSource(data, source, { id, personId, now })),
-    )
-    for (const outcome of outcomes) if (outcome !== 'unused') count[outcome]++
-    const unused = items.filter((_, i) => outcomes[i] === 'unused')
-    const deleted = await deleteSources(data, unused, personId, now)
-    count.sources += deleted
-    count.fetchedSources += unused.length - deleted
-  }
-  const { keptEntries, fetchedSources } = count
-  const keptSources = count.keptSources + fetchedSources
-  if (keptEntries + keptSources === 0) await imports.delete(id)
-  else await imports.update(id, { entries: keptEntries, sources: keptSources })
-  return { import: undone, entries: count.entries, sources: count.sources, keptEntries, fetchedSources }
-}
-
-/** Deletes an entry unless others have commented on it or like it, also while this call looks for them. */
-async function deleteUnused(data: SiteData, entry: Entry, personId: string): Promise<boolean> {
-  const isUsed = await Promise.all(
-    [data.comments, data.likes].map(({ byEntry }) =>
-      hasOthers(byEntry.each({ entry_id: entry.id }, { limit: 50 }), personId),
-    ),
-  )
-  return !isUsed.includes(true) && (await deleteEntry(data, entry))
-}
-
-/** Returns true if any of these is by another person. */
-async function hasOthers(
-  answers: AsyncIterable<{ readonly person_id: string }>,
-  personId: string,
-): Promise<boolean> {
-  for await (const answer of answers) if (answer.person_id !== personId) return true
-  return false
-}
-
-/** Tells what becomes of a source of an undone import: `unused` is to be deleted. Takes a source that others use off the import. */
-async function releaseSource(
-  data: SiteData,
-  { id, leased_until }: Source,
-  undo: { readonly id: string; readonly personId: string; readonly now: Date },
-): Promise<'unused' | 'keptSources' | 'othersSources' | 'fetchedSources'> {
-  const { entries, sources } = data
-  if (leased_until !== undefined && leased_until > undo.now) return 'fetchedSources'
-  const entry = await entries.byPublisher.first({ publisher_id: id }, { order: 'desc' })
-  if (entry?.import_id === undo.id) return 'keptSources'
-  if (entry !== undefined || (await isUsedByOthers(data, id, undo.personId))) {
-    await sources.update(id, { import_id: entry?.import_id ?? unset })
-    return 'othersSources'
-  }
-  return 'unused'
-}
-
-/**
- * Deletes sources, and before them all that a person has of them, so that a repeated undo finds what an interrupted one left. Returns
- * their number. A source stays if a fetch of it has begun since it was read. No fetch begins meanwhile, because it is not due.
- */
-async function deleteSources(
-  data: SiteData,
-  unused: readonly Source[],
-  personId: string,
-  now: Date,
-): Promise<number> {
-  const { sources, follows, services } = data
-  const later = new Date(now.getTime() + POSTPONED_MS)
-  const postponed = await sources.updateMany(
-    unused,
-    ({ next_check }) => (next_check === undefined ? unchanged : { next_check: later }),
-    { fates: true },
-  )
-  requireAll(postponed, isOthers)
-  const found = postponed.flatMap((fate) => (fate.ok ? [fate.value] : []))
-  if (found.length === 0) return 0
-  await Promise.all(
-    found.flatMap(({ id }) => [
-      follows.delete(followId(personId, id)),
-      services.delete(serviceId(personId, id)),
-    ]),
-  )
-  await removeFromInbox(
-    data,
-    personId,
-    found.map(({ id }) => id),
-  )
-  const fates = await sources.deleteMany(found, { fates: true })
-  requireAll(fates, isOthers)
-  return fates.filter(({ ok }) => ok).length
-}
-
-/** Tells whether another call has changed or deleted the entity meanwhile. */
-function isOthers(error: unknown): boolean {
-  return isLooseleafError(error, 'VERSION_MISMATCH') || isLooseleafError(error, 'NOT_FOUND')
-}
-
-/** Returns true if another person follows a source, or publishes through it. */
-async function isUsedByOthers(
-  { follows, services }: SiteData,
-  id: string,
-  personId: string,
-): Promise<boolean> {
-  const used = await Promise.all([
-    hasOthers(follows.byChannel.each({ channel_id: id }, { limit: 50 }), personId),
-    hasOthers(services.bySource.each({ source_id: id }, { limit: 50 }), personId),
-  ])
-  return used.includes(true)
 }

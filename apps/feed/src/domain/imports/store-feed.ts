@@ -2,7 +2,7 @@ import type { SiteData } from '../../kinds/site-data.ts'
 import type { ParsedFeed, ParsedOpml } from '../../feeds/parse/parsed-feed.ts'
 import { addService, followAll } from '../following/commands.ts'
 import { addSources } from '../sources/add-sources.ts'
-import { saveFileSource } from '../sources/save-file-source.ts'
+import { keepFileSource, saveFileSource } from '../sources/save-file-source.ts'
 import { storeItems, type StoredItems } from '../sources/store-items.ts'
 import { createImportRecord } from './imports.ts'
 
@@ -10,7 +10,10 @@ export interface StoredFeed extends StoredItems {
   readonly sourceId: string
 }
 
-/** Stores the items of an imported file under one source of this person, or of no person. Importing a file again is idempotent. */
+/**
+ * Stores the items of an imported file under one source of this person, or of no person. Importing a file again is idempotent. The undo of
+ * an import may overlap: entries that come after it have their source, and an import that can be undone.
+ */
 export async function storeFeed(
   data: SiteData,
   feed: ParsedFeed,
@@ -32,7 +35,9 @@ export async function storeFeed(
     quietOld: true,
     beforeNew: record.begin,
   })
-  await record.end({ entries: stored.added, sources: saved.created ? 1 : 0 })
+  const isBack = stored.added > 0 && (await keepFileSource(data, saved.id, file, record.id))
+  if (personId !== undefined && isBack) await addService(data, personId, saved.id, now)
+  await record.end({ entries: stored.added, sources: saved.created || isBack ? 1 : 0 })
   return { sourceId: saved.id, ...stored }
 }
 

@@ -37,13 +37,36 @@ export async function saveFileSource(
   const id = sourceId(names[0] as string)
   await beforeNew()
   let created = true
-  const fresh = { ...file, ...titledAs(file.title), known_as: names, import_id, added: new Date() }
   // Another import may create it meanwhile.
-  await sources.upsert(id, fresh, (source) => {
+  await sources.upsert(id, freshSource(file, names, import_id), (source) => {
     created = false
     return changeOf(source, file, names)
   })
   return { id, created }
+}
+
+/**
+ * Keeps the source of an imported file whose entries have come, against the undo of an import at the same time: writes the source again
+ * if that has deleted it, and returns true then. Otherwise the source gets a new version, so an undo that has not seen the entries cannot
+ * delete it.
+ */
+export async function keepFileSource(
+  { sources }: SiteData,
+  id: string,
+  file: FileSource,
+  import_id: string,
+): Promise<boolean> {
+  let isBack = true
+  await sources.upsert(id, freshSource(file, namesOfFile(file), import_id), ({ title }) => {
+    isBack = false
+    // An empty change would write no version.
+    return { title }
+  })
+  return isBack
+}
+
+function freshSource(file: FileSource, names: readonly string[], import_id: string) {
+  return { ...file, ...titledAs(file.title), known_as: names, import_id, added: new Date() }
 }
 
 /** Finds the source of a file, whatever the scheme of its address. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Undone } from '../../domain/imports/imports.ts'
+import type { Undone } from '../../domain/imports/undo-import.ts'
 import { noticeOfUndo } from './import-notices.ts'
 
 function undone(numbers: Partial<Undone>): Undone {

@@ -1,5 +1,5 @@
 import { describeImport, type ImportResult } from '../../domain/imports/import-file.ts'
-import type { Undone } from '../../domain/imports/imports.ts'
+import type { Undone } from '../../domain/imports/undo-import.ts'
 import type { Notice, NoticeLine } from '../../kinds/session.ts'
 import { amountOf } from './imports-list.tsx'
 

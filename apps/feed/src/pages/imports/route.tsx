@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { keepNotice } from '../../domain/accounts/sessions.ts'
 import { importFile, type ImportResult } from '../../domain/imports/import-file.ts'
-import { importsOf, undoImport } from '../../domain/imports/imports.ts'
+import { importsOf } from '../../domain/imports/imports.ts'
+import { undoImport } from '../../domain/imports/undo-import.ts'
 import { notFound } from '../../http/problem.ts'
 import { limits } from '../../http/rate-limits.ts'
 import { cursorOf, idOf } from '../../http/request-values.ts'
@@ -35,8 +36,7 @@ export async function importRoutes(app: FastifyInstance): Promise<void> {
 
   app.post('/imports/:id/undo', { config }, async (request, reply) => {
     const viewer = signedIn(request)
-    const { site, now } = request
-    const undone = await undoImport(site.data, idOf(request, 'import'), viewer.id, now)
+    const undone = await undoImport(request.site.data, idOf(request, 'import'), viewer.id)
     if (undone === undefined) throw notFound('import of yours')
     return redirectWithNotice(request, reply, noticeOfUndo(undone))
   })
