@@ -122,6 +122,29 @@ test('guesses by the name and by the address of a person count together, and tel
   expect(await signIn(address, password)).toBe(303)
 })
 
+test('guesses of strangers leave the settings of a signed-in person open, and guesses in a session close those of the session', async () => {
+  const password = 'four words in order'
+  const person = createVisitor(site.app, '198.51.100.30')
+  await person.get('/join')
+  await person.post('/join', { name: 'ann-besieged', full_name: 'Ann', password })
+  const stranger = createVisitor(site.app, '198.51.100.30')
+  await stranger.get('/sign-in')
+  for (let i = 0; i < 10; i++) {
+    vi.setSystemTime((at += 10_000))
+    await stranger.post('/sign-in', { name: 'ann-besieged', password: 'wrong password' })
+  }
+  await person.get('/settings')
+  const guess = async (current: string): Promise<number> => {
+    vi.setSystemTime((at += 5_000))
+    const fields = { address: 'ann-besieged@example.org', password: current }
+    return (await person.post('/settings/address', fields)).statusCode
+  }
+  expect(await guess(password)).toBe(303)
+  await person.get('/settings')
+  for (let i = 0; i < 9; i++) expect(await guess('wrong password')).toBe(422)
+  expect(await guess(password)).toBe(429)
+})
+
 test('a person who has just joined does not begin new counts of joining and signing in', async () => {
   const visitor = createVisitor(site.app, '198.51.100.8')
   await visitor.get('/join')

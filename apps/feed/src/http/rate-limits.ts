@@ -1,5 +1,6 @@
 import rateLimit, { normalizeIP, type RateLimitOptions } from '@fastify/rate-limit'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { sessionId } from '../domain/accounts/sessions.ts'
 import { Problem } from './problem.ts'
 import { sessionKey } from './session.ts'
 import { shared } from './shared.ts'
@@ -32,10 +33,12 @@ export interface RateLimitsOptions {
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * Counts an attempt to prove a password, under a name or the id of a person. Returns the refusal if it is beyond the limit of this
-     * name at this address, or of the name everywhere. A guesser at one address thus does not lock the person out elsewhere.
+     * Counts an attempt to sign in with a password, under a name or the id of a person. Returns the refusal if it is beyond the limit of
+     * this name at this address, or of the name everywhere. A guesser at one address thus does not lock the person out elsewhere.
      */
     countAttempt(name: string): Promise<Problem | undefined>
+    /** Counts an attempt of a signed-in person to prove the password, for the session. Attempts to sign in do not lock the person out. */
+    countProof(): Promise<Problem | undefined>
     /** Name of the attempt that is counted. */
     attempted: string
   }
@@ -66,16 +69,28 @@ export const rateLimits = shared<RateLimitsOptions>(async (app, { isLimited }) =
       keyGenerator: ({ attempted }) => `attempt ${attempted}`,
     }),
   ]
+  const proofs = app.createRateLimit({ max: 10, timeWindow: ATTEMPTS_MS, keyGenerator: sessionOf })
   app.decorateRequest('attempted', '')
-  app.decorateRequest('countAttempt', async function (this: FastifyRequest, name: string) {
+  app.decorateRequest('countAttempt', function (this: FastifyRequest, name: string) {
     this.attempted = name
-    for (const count of attempts) {
-      const limit = await count(this)
-      if (!limit.isAllowed && limit.isExceeded) return tooFast(limit.ttlInSeconds)
-    }
-    return undefined
+    return refusalOf(this, attempts)
+  })
+  app.decorateRequest('countProof', function (this: FastifyRequest) {
+    return refusalOf(this, [proofs])
   })
 })
+
+/** Counts a request by these counters in turn. Returns the refusal of the first whose limit is exceeded. */
+async function refusalOf(
+  request: FastifyRequest,
+  counters: readonly ReturnType<FastifyInstance['createRateLimit']>[],
+): Promise<Problem | undefined> {
+  for (const count of counters) {
+    const limit = await count(request)
+    if (!limit.isAllowed && limit.isExceeded) return tooFast(limit.ttlInSeconds)
+  }
+  return undefined
+}
 
 /** The page says when to try again; other requests need no numbers. */
 const NO_HEADERS = {
@@ -87,6 +102,12 @@ const NO_HEADERS = {
 /** Counts for the account of the sender; strangers share the count of their address. */
 function keyOf(request: FastifyRequest): string {
   return sessionKey(request)?.personId ?? networkOf(request)
+}
+
+/** Counts for the session of the sender. */
+function sessionOf(request: FastifyRequest): string {
+  const key = sessionKey(request)
+  return key === undefined ? networkOf(request) : sessionId(key)
 }
 
 /** Returns the address of the sender, of an IPv6 address the network: one household has a whole network. */

@@ -78,7 +78,7 @@ async function proving(request: FastifyRequest): Promise<Person> {
       'A sample person has no account',
       'Sample people stay, so that every visitor can look around as one of them.',
     )
-  const refusal = await request.countAttempt(viewer.id)
+  const refusal = await request.countProof()
   if (refusal !== undefined) throw refusal
   return viewer
 }

@@ -11,8 +11,11 @@ import { EMPTY_FORM, type FormState } from '../../ui/form-parts.tsx'
 import { backFromSignIn, signInForm } from './form.ts'
 import { SignInPage } from './sign-in-page.tsx'
 
-/** One message, so that a guesser does not learn which names there are. */
-const WRONG = { password: 'There is no such name with this password.' }
+/** One message, so that a guesser does not learn which names there are, and whose address is guessed at. */
+const WRONG = {
+  password:
+    'There is no such name with this password. After ten tries in ten minutes, the right password is refused, too.',
+}
 
 export async function signInRoutes(app: FastifyInstance): Promise<void> {
   app.get('/sign-in', async (request, reply) => {
