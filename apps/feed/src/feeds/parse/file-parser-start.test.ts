@@ -36,3 +36,17 @@ test('a file that takes long holds up no other file, and files beyond the number
   await parser.close()
   expect(await slow).toMatchObject({ type: 'refused' })
 })
+
+test('closing the parser refuses waiting files, too, and starts no thread for them', async () => {
+  let started = 0
+  const parser = createFileParser(MAX_PARSE_MS, () => {
+    started++
+    return startThread()
+  })
+  const files = Promise.all(Array.from({ length: 6 }, () => parser.parse(feed, options)))
+  await new Promise((resolve) => setImmediate(resolve))
+  await parser.close()
+  const stopped = { type: 'refused', reason: 'The file could not be read: the parser was stopped.' }
+  expect(await files).toEqual(Array.from({ length: 6 }, () => stopped))
+  expect(started).toBe(2)
+})

@@ -12,7 +12,7 @@ export interface FileParser {
    * refused.
    */
   parse(bytes: Uint8Array, options: ParseFileOptions): Promise<ParsedFile>
-  /** Ends the threads. Files in progress are refused. */
+  /** Ends the threads. Files in progress, and those that wait, are refused. */
   close(): Promise<void>
 }
 
@@ -34,7 +34,7 @@ export function createFileParser(
 ): FileParser {
   const threads = Array.from({ length: THREADS }, () => createThread(timeoutMs, newThread))
   const idle = threads.toReversed()
-  const waiting: ((thread: ParseThread) => void)[] = []
+  const waiting: ((thread: ParseThread | undefined) => void)[] = []
 
   function release(thread: ParseThread): void {
     const next = waiting.shift()
@@ -44,7 +44,9 @@ export function createFileParser(
 
   return {
     async parse(bytes, options) {
-      const thread = idle.pop() ?? (await new Promise<ParseThread>((resolve) => waiting.push(resolve)))
+      const thread =
+        idle.pop() ?? (await new Promise<ParseThread | undefined>((resolve) => waiting.push(resolve)))
+      if (thread === undefined) return { type: 'refused', reason: reasonOf(stopped()) }
       try {
         return await thread.run({ bytes, ...options })
       } finally {
@@ -52,6 +54,7 @@ export function createFileParser(
       }
     },
     async close() {
+      for (const refuse of waiting.splice(0)) refuse(undefined)
       await Promise.all(threads.map((thread) => thread.close()))
     },
   }
@@ -100,7 +103,7 @@ function createThread(timeoutMs: number, newThread: () => Worker): ParseThread {
 
 async function answerOf(worker: Worker, task: ParseTask, timeoutMs: number): Promise<ParsedFile> {
   const { promise, resolve, reject } = Promise.withResolvers<ParsedFile>()
-  const onExit = (): void => reject(new Error('the parser was stopped'))
+  const onExit = (): void => reject(stopped())
   const timer = setTimeout(() => reject(outOfTime(timeoutMs)), timeoutMs)
   worker.on('message', resolve).on('error', reject).on('exit', onExit)
   worker.postMessage(task)
@@ -114,6 +117,10 @@ async function answerOf(worker: Worker, task: ParseTask, timeoutMs: number): Pro
 
 function outOfTime(timeoutMs: number): BeyondLimit {
   return new BeyondLimit(`The file takes longer than ${timeoutMs / 1000} seconds to read.`)
+}
+
+function stopped(): Error {
+  return new Error('the parser was stopped')
 }
 
 function reasonOf(error: unknown): string {
