@@ -46,12 +46,17 @@ export async function crawlSource(
   if ((await endLease(ctx.data, source, outcome)) === 'deleted') await deleteEntries(ctx.data, source.id)
 }
 
-/** Deletes the entries of a source that was deleted during its fetch. */
+/** Deletes the entries of a source that was deleted during its fetch. Reads entries again that change meanwhile, as by a comment. */
 async function deleteEntries(data: SiteData, sourceId: string): Promise<void> {
-  for await (const { items } of pagesOf((cursor) =>
-    data.entries.byPublisher.page({ publisher_id: sourceId }, { cursor }),
-  ))
-    await Promise.all(items.map((entry) => deleteEntry(data, entry)))
+  for (let isDone = false; !isDone;) {
+    isDone = true
+    for await (const { items } of pagesOf((cursor) =>
+      data.entries.byPublisher.page({ publisher_id: sourceId }, { cursor }),
+    )) {
+      const deleted = await Promise.all(items.map((entry) => deleteEntry(data, entry)))
+      if (deleted.includes(false)) isDone = false
+    }
+  }
 }
 
 async function fetchSource(
