@@ -5,6 +5,7 @@ import { addSources } from '../src/domain/sources/add-sources.ts'
 import { answer, openFeedServer, rss, type FeedServer } from './feed-server.ts'
 import { createVisitor, openTestSite, textOf, type TestSite, type Visitor } from './support.ts'
 
+const HOUR = 3_600_000
 let server: FeedServer
 let test_: TestSite
 let feeds: Feeds
@@ -99,6 +100,22 @@ test('a source that fails says why and since when', async () => {
   expect(page).toMatch(
     /This feed cannot be fetched\. Its server has an error \(status 500\)\. *Last attempt just now, and none has succeeded yet\. Next fetch in/,
   )
+})
+
+test('the page of a source whose entries of a day are used up says so, until the day is over', async () => {
+  const [source] = await addSources(test_.site.data, [{ address: 'https://busy.example/feed' }], {
+    personId: undefined,
+    now: new Date(Date.now() + 24 * HOUR),
+  })
+  const pageWith = async (used: number, hours: number): Promise<string> => {
+    const since = new Date(Date.now() - hours * HOUR)
+    await test_.site.data.sources.update(source!.id, { quota: { since, used } })
+    return textOf((await visitor.get(`/sources/${source!.id}`)).body)
+  }
+  const text = 'It gets at most 1,000 new entries a day here.'
+  expect(await pageWith(1000, 2)).toContain(`${text} The next ones come in 22 hours.`)
+  expect(await pageWith(999, 2)).not.toContain(text)
+  expect(await pageWith(1000, 24)).not.toContain(text)
 })
 
 test('strangers cannot add or fetch a source, and a source of a file is not fetched', async () => {

@@ -4,6 +4,7 @@ import { deleteEntry } from '../domain/entries/entries.ts'
 import { pagesOf } from '../domain/site/lists.ts'
 import { SKIP } from '../domain/site/partial-reads.ts'
 import { hasItems, moveSource, sourceAt } from '../domain/sources/merge-sources.ts'
+import { NEW_ENTRIES_PER_DAY, quotaOf } from '../domain/sources/quota.ts'
 import { feedName, withNames } from '../domain/sources/source-names.ts'
 import { storeItems } from '../domain/sources/store-items.ts'
 import type { FileParser } from '../feeds/parse/file-parser.ts'
@@ -15,7 +16,6 @@ import { endLease, type LeasedSource, type Outcome, type SourceChange } from './
 import type { Fetched, Fetcher } from './fetch/fetch-feed.ts'
 import { reasonOfPage, webPageOf } from './fetch/web-page.ts'
 import { changedFeed, failedFetch, unchangedFeed } from './outcome.ts'
-import { NEW_ENTRIES_PER_DAY, quotaOf } from './quota.ts'
 import type { IntervalBounds } from './schedule.ts'
 
 /** Parts of a crawler that fetch and store one source. */

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { endOfQuota, NEW_ENTRIES_PER_DAY } from '../../domain/sources/quota.ts'
 import type { Source } from '../../kinds/source.ts'
 import { counted } from '../../text/counted.ts'
 import { Token } from '../../ui/form-parts.tsx'
@@ -30,6 +31,7 @@ export function SourceHealth({ ctx, source, sameAs }: SourceHealthProps): JSX.El
       <p class="faint">
         <LastFetch source={source} now={ctx.now} /> <NextFetch source={source} now={ctx.now} />
         {source.per_week === undefined ? null : ` ${perWeek(source.per_week)}`}
+        <Quota source={source} now={ctx.now} />
       </p>
       {ctx.viewer === undefined ? null : (
         <form method="post" action={`/sources/${source.id}/fetch`}>
@@ -101,6 +103,14 @@ function NextFetch({ source: { leased_until, next_check }, now }: FetchProps): J
   return (
     <>{next_check <= now ? 'It will be fetched in a moment.' : `Next fetch ${timeAhead(next_check, now)}.`}</>
   )
+}
+
+/** Says that the entries of a day are used up. */
+function Quota({ source, now }: FetchProps): JSX.Element | null {
+  const end = endOfQuota(source, now)
+  if (end === undefined) return null
+  const most = NEW_ENTRIES_PER_DAY.toLocaleString('en')
+  return <>{` It gets at most ${most} new entries a day here. The next ones come ${timeAhead(end, now)}.`}</>
 }
 
 function perWeek(number: number): string {
