@@ -3,6 +3,10 @@ import { LooseleafError, type Trace } from 'looseleaf'
 import { afterEach, expect, test } from 'vitest'
 import type { AppOptions } from '../src/app.ts'
 import { removeEntry } from '../src/domain/entries/entries.ts'
+import { freshEntry } from '../src/domain/entries/fresh-entry.ts'
+import { markIfPulled } from '../src/domain/home/pulled-follows.ts'
+import { pulledChannelId } from '../src/kinds/pulled-channel.ts'
+import { serviceId } from '../src/kinds/service.ts'
 import { openLiveSite, type LiveSite } from './live-site.ts'
 import { createVisitor, type TestSite, type Visitor } from './support.ts'
 
@@ -100,6 +104,30 @@ test('a stream has the entries of its person, and none of others and none that w
   expect(await removeEntry(site.site.data, own, site.ids.noor, new Date())).toBe(true)
   const next = await site.post('noor', 'Another of Noor')
   expect(await stream.until(new RegExp(next))).not.toContain(own)
+})
+
+test('a stream has the entries of a channel that is read at each visit, and of the sources of its person', async () => {
+  await open()
+  const { data, store } = site.site
+  const { mira, noor } = site.ids
+  const channel = { channel_id: noor, state: 'pulled', turn: 1, next_count: new Date(8e15) } as const
+  await data.pulledChannels.insert(channel, { id: pulledChannelId(noor) })
+  expect(await markIfPulled(data, mira, noor)).toBe(true)
+  const source_id = store.newId()
+  await data.services.insert(
+    { person_id: noor, source_id, added: new Date() },
+    { id: serviceId(noor, source_id) },
+  )
+  const stream = await read('/live?person=mira', await signedIn('mira'))
+  await stream.until(EVENT)
+  const message = await site.post('noor', 'For very many')
+  await stream.until(new RegExp(message))
+  const now = new Date()
+  const { id } = await data.entries.insert(
+    freshEntry({ title: 'From a source', published: now, source_id }, now),
+  )
+  await stream.until(new RegExp(id))
+  expect(await data.inbox.byPerson.all({ person_id: mira })).toEqual([])
 })
 
 test('the stream of a visitor has the newest entries of the site', async () => {

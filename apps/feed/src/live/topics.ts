@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isLooseleafError, watch } from 'looseleaf'
 import { Unreadable } from '../domain/site/partial-reads.ts'
 import type { Site } from '../domain/site/site.ts'
+import { createPulledArrivals } from './pulled-arrivals.ts'
 import { LIVE_ENTRIES, readPersonState, readPublicState } from './live-state.ts'
 
 /** Milliseconds between two tries while a shard does not answer. */
@@ -32,7 +33,7 @@ export interface TopicOptions {
   readonly onEnd: (error: unknown) => void
 }
 
-/** Watches the inbox of a person, or the newest entries of the site, until it is stopped. Any error but an outage ends it. */
+/** Watches the home page of a person, or the newest entries of the site, until it is stopped. Any error but an outage ends it. */
 export function startTopic({ site, personId, send, onEnd }: TopicOptions): Topic {
   const { store, data } = site
   const end = new AbortController()
@@ -61,6 +62,7 @@ export function startTopic({ site, personId, send, onEnd }: TopicOptions): Topic
   async function readOnce(): Promise<void> {
     try {
       await send(JSON.stringify(await read()))
+      await arrivals?.update()
     } catch (error) {
       if (!isOutage(error)) throw error
       isStale = true
@@ -78,12 +80,17 @@ export function startTopic({ site, personId, send, onEnd }: TopicOptions): Topic
     failure ??= error
     end.abort()
   }
+  const arrivals =
+    personId === undefined
+      ? undefined
+      : createPulledArrivals({ site, personId, signal, onArrival: refresh, onError: fail })
   async function follow(): Promise<void> {
     for await (const _ of pages) await refresh()
   }
   const ended = follow()
     .catch(fail)
     .then(() => reading?.catch(fail))
+    .then(() => arrivals?.ended())
     .then(() => onEnd(failure))
   return {
     refresh: () => void refresh().catch(fail),

@@ -6,7 +6,7 @@ import type { HomeRow } from './home-list.ts'
 import { mergeNewest } from './merge-newest.ts'
 
 /** Milliseconds for which a list is shared. Its new entries are on home pages that much later. */
-const KEEP_MS = 1_000
+export const LISTS_KEPT_MS = 1_000
 /** The same for the sources of a person, which change seldom. */
 const KEEP_SERVICES_MS = 10_000
 /** Shortest time in milliseconds for which a list is continued by its newest entries. Then it is read as a whole, with the comments on older ones. */
@@ -25,6 +25,8 @@ export interface PulledLists {
    * sources that the person publishes through. `via` has the channels that bring an entry.
    */
   newestOf(channels: readonly string[]): Promise<readonly HomeRow[]>
+  /** Returns the channels whose entries these channels bring: themselves, and the sources that people among them publish through. */
+  channelsOf(channels: readonly string[]): Promise<readonly string[]>
 }
 
 export interface PulledListsOptions {
@@ -65,7 +67,7 @@ export function createPulledLists(
     },
   })
   const newest = createSharedReads<ChannelList>({
-    keepMs: keepMs ?? KEEP_MS,
+    keepMs: keepMs ?? LISTS_KEPT_MS,
     most: MOST_LISTS,
     async read(channel_id, before) {
       const since = placeToContinue(before)
@@ -82,17 +84,23 @@ export function createPulledLists(
     },
   })
 
+  /** Returns the followed channels by the channel whose entries they bring. */
+  async function viaOf(channels: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    const published = await Promise.all(channels.map((channel) => sources.get(channel)))
+    const via = new Map<string, string[]>()
+    for (const [i, channel] of channels.entries())
+      for (const from of [channel, ...published[i]!.items]) {
+        const known = via.get(from)
+        if (known === undefined) via.set(from, [channel])
+        else known.push(channel)
+      }
+    return via
+  }
+
   return {
+    channelsOf: async (channels) => [...(await viaOf(channels)).keys()],
     async newestOf(channels) {
-      const published = await Promise.all(channels.map((channel) => sources.get(channel)))
-      /** Followed channels by the channel whose entries they bring. */
-      const via = new Map<string, string[]>()
-      for (const [i, channel] of channels.entries())
-        for (const from of [channel, ...published[i]!.items]) {
-          const known = via.get(from)
-          if (known === undefined) via.set(from, [channel])
-          else known.push(channel)
-        }
+      const via = await viaOf(channels)
       const lists = await Promise.all(Array.from(via.keys(), (channel) => newest.get(channel)))
       const rows = mergeNewest(
         lists.map(({ items }) => items),

@@ -41,7 +41,7 @@ export async function readHomeRows(
   const options = { verify: false, onUnavailable } as const
   // A channel that returns to deliveries first writes its entries into the inbox, and then takes its mark off the follow. So the marks are
   // read first: its entries are in its list or in the inbox.
-  const channels = await pulledBy(data, personId, options)
+  const channels = await pulledChannelsOf(data, personId, options)
   const [inbox, pulled] = await Promise.all([
     data.inbox.byPerson.list({ person_id: personId }, { ...options, order: 'desc', limit: HOME_LIMIT }),
     lists.newestOf(channels),
@@ -49,8 +49,8 @@ export async function readHomeRows(
   return joinRows(inbox.items, pulled)
 }
 
-/** Returns the followed channels that are read at each visit. */
-async function pulledBy(
+/** Returns the channels that a person follows and that are read at each visit. */
+export async function pulledChannelsOf(
   { follows }: SiteData,
   pulled_by: string,
   options: { readonly verify: false; readonly onUnavailable: 'skip' | 'fail' },
