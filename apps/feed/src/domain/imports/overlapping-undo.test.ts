@@ -1,0 +1,188 @@
+import { beforeEach, expect, test } from 'vitest'
+import { fileOf, listed, now, openImportBench, type ImportBench } from '../../../test/import-bench.ts'
+import { endLease, type LeasedSource } from '../../crawler/due.ts'
+import { entriesOfSource } from '../entries/entries.ts'
+import { postComment } from '../entries/responses.ts'
+import { importsOf } from './imports.ts'
+import { storeFeed } from './store-feed.ts'
+import { undoImport } from './undo-import.ts'
+
+let bench: ImportBench
+beforeEach(async () => {
+  bench = await openImportBench()
+})
+
+test('undoing a list keeps a source that is being fetched, and the import until the fetch has ended', async () => {
+  await bench.importList(3)
+  const id = await bench.newest()
+  const [fetched, ...others] = await bench.takeAll()
+  await Promise.all(others.map((source) => endLease(bench.site.data, source, { next_check: now })))
+  expect(await undoImport(bench.site.data, id, bench.ann, () => now)).toMatchObject({
+    sources: 2,
+    fetchedSources: 1,
+  })
+  expect(await bench.followedBy(bench.ann)).toEqual([fetched!.id])
+  expect(await bench.imports()).toEqual([['My list', 0, 1]])
+  await endLease(bench.site.data, fetched!, { next_check: now })
+  expect(await undoImport(bench.site.data, id, bench.ann, () => now)).toMatchObject({
+    sources: 1,
+    fetchedSources: 0,
+  })
+  expect([await bench.sourceCount(), await bench.followedBy(bench.ann), await bench.imports()]).toEqual([
+    0,
+    [],
+    [],
+  ])
+})
+
+test('undoing a list keeps a source whose fetch begins during the undo, and its follow', async () => {
+  await bench.importList(1)
+  const { follows } = bench.site.data
+  async function* each(where: { readonly channel_id: string }) {
+    yield* follows.byChannel.each(where)
+    expect(await bench.takeAll()).toHaveLength(1)
+  }
+  const data = {
+    ...bench.site.data,
+    follows: { ...follows, byChannel: { ...follows.byChannel, each } },
+  } as unknown as typeof bench.site.data
+  expect(await undoImport(data, await bench.newest(), bench.ann, () => now)).toMatchObject({
+    sources: 0,
+    fetchedSources: 1,
+  })
+  expect([await bench.sourceCount(), await bench.followedBy(bench.ann)]).toEqual([1, [listed(0)]])
+})
+
+test('no fetch of a source begins while an undo deletes it', async () => {
+  await bench.importList(1)
+  const { inbox } = bench.site.data
+  const taken: LeasedSource[] = []
+  const page: typeof inbox.byPerson.page = async (...args) => {
+    taken.push(...(await bench.takeAll()))
+    return inbox.byPerson.page(...args)
+  }
+  const data = {
+    ...bench.site.data,
+    inbox: { ...inbox, byPerson: { ...inbox.byPerson, page } },
+  } as unknown as typeof bench.site.data
+  expect(await undoImport(data, await bench.newest(), bench.ann, () => now)).toMatchObject({ sources: 1 })
+  expect(taken).toEqual([])
+})
+
+test('two undos of a list at the same time delete all of its sources, and neither takes them for sources that are fetched', async () => {
+  for (let round = 0; round < 5; round++) {
+    await bench.importList(20)
+    const id = await bench.newest()
+    const undone = await Promise.all([1, 2].map(() => undoImport(bench.site.data, id, bench.ann)))
+    for (const each of undone) expect(each ?? { fetchedSources: 0 }).toMatchObject({ fetchedSources: 0 })
+    expect([await bench.sourceCount(), await bench.followedBy(bench.ann), await bench.imports()]).toEqual([
+      0,
+      [],
+      [],
+    ])
+  }
+})
+
+test('a source whose schedule changes while an undo deletes it is deleted', async () => {
+  await bench.importList(3)
+  const { sources, inbox } = bench.site.data
+  let pages = 0
+  const page: typeof inbox.byPerson.page = async (...args) => {
+    if (pages++ === 0) await sources.update(listed(1), { next_check: now })
+    return inbox.byPerson.page(...args)
+  }
+  const data = {
+    ...bench.site.data,
+    inbox: { ...inbox, byPerson: { ...inbox.byPerson, page } },
+  } as unknown as typeof bench.site.data
+  expect(await undoImport(data, await bench.newest(), bench.ann)).toMatchObject({
+    sources: 3,
+    fetchedSources: 0,
+  })
+  expect([await bench.sourceCount(), await bench.followedBy(bench.ann), await bench.imports()]).toEqual([
+    0,
+    [],
+    [],
+  ])
+})
+
+/** Expects that all entries have a source, and that undoing all imports leaves nothing. */
+async function expectComplete(...titles: string[]): Promise<void> {
+  const found = await bench.site.data.entries.byTime.all({}, { scatter: true })
+  expect(found.map(({ title }) => title).toSorted()).toEqual(titles)
+  for (const { source_id } of found) expect(await bench.site.data.sources.exists(source_id ?? '')).toBe(true)
+  for (const { id } of (await importsOf(bench.site.data, bench.ann)).items)
+    await undoImport(bench.site.data, id, bench.ann)
+  const kinds: unknown[] = []
+  for await (const entity of bench.site.store.scan()) kinds.push(entity['_kind'])
+  expect(kinds).toEqual([])
+}
+
+test('a file that is imported again while the undo of its first import deletes the source keeps the source', async () => {
+  await storeFeed(bench.site.data, fileOf('a'), bench.ann, now)
+  const { inbox } = bench.site.data
+  let pages = 0
+  const page: typeof inbox.byPerson.page = async (...args) => {
+    if (pages++ === 0) await storeFeed(bench.site.data, fileOf('b'), bench.ann, now)
+    return inbox.byPerson.page(...args)
+  }
+  const data = {
+    ...bench.site.data,
+    inbox: { ...inbox, byPerson: { ...inbox.byPerson, page } },
+  } as unknown as typeof bench.site.data
+  expect(await undoImport(data, await bench.newest(), bench.ann)).toMatchObject({ entries: 1, sources: 0 })
+  await expectComplete('b')
+})
+
+test.each(['first', 'second'])(
+  'a file whose source an undo deletes before the entries of its %s import come has its source and service again',
+  async (which) => {
+    if (which === 'second') await storeFeed(bench.site.data, fileOf('a'), bench.ann, now)
+    const { entries } = bench.site.data
+    const insertMany = async (values: Parameters<typeof entries.insertMany>[0]) => {
+      for (const { id } of (await importsOf(bench.site.data, bench.ann)).items)
+        await undoImport(bench.site.data, id, bench.ann)
+      return entries.insertMany(values, { fates: true })
+    }
+    const data = {
+      ...bench.site.data,
+      entries: { ...entries, insertMany },
+    } as unknown as typeof bench.site.data
+    const { sourceId } = await storeFeed(data, fileOf('b'), bench.ann, now)
+    expect(await bench.site.data.services.byPerson.all({ person_id: bench.ann })).toMatchObject([
+      { source_id: sourceId },
+    ])
+    await expectComplete('b')
+  },
+)
+
+test('undoing an import keeps an entry on which another person comments while it looks for comments', async () => {
+  const source = await bench.importFeed('a', 'b')
+  const entry = (await entriesOfSource(bench.site.data, source)).items.find(({ title }) => title === 'a')
+  const { comments, likes } = bench.site.data
+  const looked = Promise.withResolvers<void>()
+  async function* eachComment(where: { readonly entry_id: string }) {
+    yield* comments.byEntry.each(where)
+    if (where.entry_id === entry?.id) looked.resolve()
+  }
+  async function* eachLike(where: { readonly entry_id: string }) {
+    if (where.entry_id === entry?.id) {
+      await looked.promise
+      await postComment(bench.site.data, { entry_id: entry.id, person_id: bench.bob, text: 'Just now' })
+    }
+    yield* likes.byEntry.each(where)
+  }
+  const data = {
+    ...bench.site.data,
+    comments: { ...comments, byEntry: { ...comments.byEntry, each: eachComment } },
+    likes: { ...likes, byEntry: { ...likes.byEntry, each: eachLike } },
+  } as unknown as typeof bench.site.data
+  expect(await undoImport(data, await bench.newest(), bench.ann)).toMatchObject({
+    entries: 1,
+    keptEntries: 1,
+  })
+  expect(await bench.titlesIn(source)).toEqual(['a'])
+  expect(await bench.site.data.comments.byEntry.all({ entry_id: entry?.id ?? '' })).toMatchObject([
+    { text: 'Just now' },
+  ])
+})
