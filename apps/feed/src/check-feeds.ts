@@ -1,5 +1,5 @@
 import { checkFeeds } from './feeds/check/check-feeds.ts'
-import { createFileParser } from './feeds/parse/file-parser.ts'
+import { createFileParser } from './feeds/parse/thread/file-parser.ts'
 
 const parser = createFileParser()
 process.exitCode = await checkFeeds(process.argv.slice(2), parser, {

@@ -8,7 +8,7 @@ import { POLITE } from '../src/crawler/schedule.ts'
 import { addSources } from '../src/domain/sources/add-sources.ts'
 import { openSite, type Site } from '../src/domain/site/site.ts'
 import type { Source } from '../src/kinds/source.ts'
-import { createShardFaults } from '../src/stage/shard-faults.ts'
+import { createShardFaults } from '../src/stage/faults/shard-faults.ts'
 import { openFeedServer, type FeedServer } from './feed-server.ts'
 
 export const HOUR = 3_600_000

@@ -3,7 +3,7 @@ import { LooseleafError, memoryShards, type EntityId } from 'looseleaf'
 import { afterEach, beforeAll, afterAll, describe, expect, test } from 'vitest'
 import { followId } from '../src/kinds/follow.ts'
 import { SKIP } from '../src/domain/site/partial-reads.ts'
-import type { Refuse } from '../src/stage/shard-faults.ts'
+import type { Refuse } from '../src/stage/faults/shard-faults.ts'
 import { createVisitor, openTestSite, textOf, type TestSite, type Visitor } from './support.ts'
 
 const BAR = 'does not answer: some entries, comments and names may be missing.'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Refuse } from '../src/stage/shard-faults.ts'
+import type { Refuse } from '../src/stage/faults/shard-faults.ts'
 import { LooseleafError } from 'looseleaf'
 import { beforeAll, afterAll, expect, test } from 'vitest'
 import { MAX_BODY_LENGTH } from '../src/feeds/parse/parsed-feed.ts'

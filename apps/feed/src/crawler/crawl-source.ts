@@ -7,7 +7,7 @@ import { hasItems, moveSource, sourceAt } from '../domain/sources/merge-sources.
 import { NEW_ENTRIES_PER_DAY, quotaOf } from '../domain/sources/quota.ts'
 import { feedName, withNames } from '../domain/sources/source-names.ts'
 import { storeItems } from '../domain/sources/store-items.ts'
-import type { FileParser } from '../feeds/parse/file-parser.ts'
+import type { FileParser } from '../feeds/parse/thread/file-parser.ts'
 import type { ParsedFeed } from '../feeds/parse/parsed-feed.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import type { Source } from '../kinds/source.ts'

@@ -1,4 +1,4 @@
-import type { FileParser } from '../feeds/parse/file-parser.ts'
+import type { FileParser } from '../feeds/parse/thread/file-parser.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import type { Source } from '../kinds/source.ts'
 import { crawlSource } from './crawl-source.ts'

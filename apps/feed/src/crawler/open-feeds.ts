@@ -1,6 +1,6 @@
 import { createLoop, type LoopControl } from '../domain/site/loop.ts'
 import type { FeedFinder } from '../domain/sources/feed-finder.ts'
-import { createFileParser } from '../feeds/parse/file-parser.ts'
+import { createFileParser } from '../feeds/parse/thread/file-parser.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import { startCrawler, type Crawler } from './crawler.ts'
 import { discoverFeeds } from './fetch/discover.ts'

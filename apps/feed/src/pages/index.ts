@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { checkForms } from '../http/forms.ts'
+import { checkForms } from '../http/forms/forms.ts'
 import { readViewer } from '../http/viewer.ts'
 import { joinRoutes } from './accounts/join.tsx'
 import { settingsRoutes } from './accounts/settings.tsx'

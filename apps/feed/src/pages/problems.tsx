@@ -5,8 +5,8 @@ import { notFound, problemOf, UnknownHost, type Problem } from '../http/problem.
 import { isRead } from '../http/request-values.ts'
 import { shared } from '../http/shared.ts'
 import { readViewer } from '../http/viewer.ts'
-import { ProblemPage, type RefusedForm } from '../ui/problem-page.tsx'
-import { UnknownHostPage } from '../ui/unknown-host-page.tsx'
+import { ProblemPage, type RefusedForm } from '../ui/frame/problem-page.tsx'
+import { UnknownHostPage } from '../ui/frame/unknown-host-page.tsx'
 
 export interface ProblemsOptions {
   /** Called with each error that is answered by a status of 500 or above. */

@@ -3,7 +3,7 @@ import { DataStore, memoryShards } from 'looseleaf'
 import { expect, test } from 'vitest'
 import { visitConsole } from '../../test/support.ts'
 import { growPage } from './grow-page.ts'
-import { createLatencies } from './latencies.ts'
+import { createLatencies } from './latency/latencies.ts'
 
 /** A clock whose waits are a hundredth of their length. */
 const fast = {

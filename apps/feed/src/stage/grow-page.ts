@@ -10,8 +10,8 @@ import {
   type Html,
 } from '@looseleaf/console/kit'
 import type { DataStore, ListedShard, MoveProgress, MoveReport } from 'looseleaf'
-import type { Latencies } from './latencies.ts'
-import { latencySection } from './latency-section.ts'
+import type { Latencies } from './latency/latencies.ts'
+import { latencySection } from './latency/latency-section.ts'
 
 export interface GrowPageOptions {
   readonly store: DataStore

@@ -1,8 +1,8 @@
 import { offeredPage, type ActPage, type OfferedPageOptions } from '@looseleaf/console'
 import { markup } from '@looseleaf/console/kit'
 import { readCleanerReport, type DataStore } from 'looseleaf'
-import type { Latencies } from './latencies.ts'
-import { latencySection, type FinishedFilling } from './latency-section.ts'
+import type { Latencies } from './latency/latencies.ts'
+import { latencySection, type FinishedFilling } from './latency/latency-section.ts'
 
 export interface LivePageOptions extends OfferedPageOptions {
   readonly store: DataStore

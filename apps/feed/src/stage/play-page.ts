@@ -2,8 +2,8 @@ import type { ActContext, ActPage, PlannedAct } from '@looseleaf/console'
 import { actOrState, counted, markup } from '@looseleaf/console/kit'
 import { playHere, type PlayedDay } from '../day/here/play-here.ts'
 import type { Site } from '../domain/site/site.ts'
-import { compareDeliveries } from './hold-deliveries.ts'
-import type { ShardFaults } from './shard-faults.ts'
+import { compareDeliveries } from './faults/hold-deliveries.ts'
+import type { ShardFaults } from './faults/shard-faults.ts'
 
 /** Length of a played day. */
 export const PLAYED_SECONDS = 120

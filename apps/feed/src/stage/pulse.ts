@@ -4,8 +4,8 @@ import type { Pulse, ReadPulse } from '../domain/site/pulse.ts'
 import type { Site } from '../domain/site/site.ts'
 import { Entry } from '../kinds/entry.ts'
 import { InboxItem } from '../kinds/inbox-item.ts'
-import { createDeliveryTally } from './delivery-tally.ts'
-import type { Latencies } from './latencies.ts'
+import { createDeliveryTally } from './deliveries/delivery-tally.ts'
+import type { Latencies } from './latency/latencies.ts'
 import { createRate, type Rate } from './rate.ts'
 
 /** Milliseconds between two looks at the changes, and at entries whose items are missing. */

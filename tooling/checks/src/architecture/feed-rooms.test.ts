@@ -38,7 +38,7 @@ function mayImport(room: string | undefined, target: string): boolean {
 test('a room may import itself and the rooms of its row, and no file beside the rooms', () => {
   expect(mayImport('http', 'http/session.ts')).toBe(true)
   expect(mayImport('http', 'domain/site/site.ts')).toBe(true)
-  expect(mayImport('http', 'ui/layout.tsx')).toBe(false)
+  expect(mayImport('http', 'ui/frame/layout.tsx')).toBe(false)
   expect(mayImport('http', 'app.ts')).toBe(false)
   expect(mayImport(undefined, 'stage/stage.ts')).toBe(true)
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { answer, openFeedServer, redirect, rss, type FeedServer } from '../../../test/feed-server.ts'
 import type { Discovery } from '../../domain/sources/feed-finder.ts'
-import { createFileParser } from '../../feeds/parse/file-parser.ts'
+import { createFileParser } from '../../feeds/parse/thread/file-parser.ts'
 import { createGuard } from '../guard/guard.ts'
 import { discoverFeeds, feedsOfPage } from './discover.ts'
 import { createFetcher, type Fetcher } from './fetch-feed.ts'

@@ -1,5 +1,5 @@
 import { Parser } from 'htmlparser2'
-import type { FileParser } from '../../feeds/parse/file-parser.ts'
+import type { FileParser } from '../../feeds/parse/thread/file-parser.ts'
 import { tidyLine } from '../../text/plain-text.ts'
 import { hostOf, webLink } from '../../text/web-link.ts'
 import type { Discovery, FoundFeed } from '../../domain/sources/feed-finder.ts'

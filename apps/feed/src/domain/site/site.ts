@@ -1,5 +1,5 @@
 import { cleanIndex, DataStore, startCleaner, type DriverFactory, type Observer } from 'looseleaf'
-import { createFileParser, type FileParser } from '../../feeds/parse/file-parser.ts'
+import { createFileParser, type FileParser } from '../../feeds/parse/thread/file-parser.ts'
 import { dataOf, siteIndexes, type SiteData } from '../../kinds/site-data.ts'
 import { createPulledLists, type PulledLists } from '../home/pulled-lists.ts'
 import { NO_FEEDS, type FeedFinder } from '../sources/feed-finder.ts'

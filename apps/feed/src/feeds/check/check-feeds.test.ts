@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
-import { createFileParser } from '../parse/file-parser.ts'
+import { createFileParser } from '../parse/thread/file-parser.ts'
 import { checkFeeds } from './check-feeds.ts'
 
 const FEEDS = fileURLToPath(new URL('../../../test/feeds', import.meta.url))

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { FileParser } from '../parse/file-parser.ts'
+import type { FileParser } from '../parse/thread/file-parser.ts'
 import { differencesOf } from './differences.ts'
 import { expectations } from './expectations.ts'
 

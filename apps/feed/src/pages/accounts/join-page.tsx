@@ -3,7 +3,7 @@ import { PASSWORD_LENGTH } from '../../domain/accounts/passwords.ts'
 import { MAX_ADDRESS } from '../../kinds/account.ts'
 import { MAX_FULL_NAME, NAME_LENGTH } from '../../kinds/person.ts'
 import { Field, FormErrors, Token, type FormState } from '../../ui/form-parts.tsx'
-import { Layout } from '../../ui/layout.tsx'
+import { Layout } from '../../ui/frame/layout.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 
 export interface JoinPageProps {

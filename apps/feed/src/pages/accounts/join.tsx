@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { join } from '../../domain/accounts/commands.ts'
-import { checkForm } from '../../http/check-form.ts'
+import { checkForm } from '../../http/forms/check-form.ts'
 import { limits } from '../../http/rate-limits.ts'
 import { signIn } from '../../http/session.ts'
 import { EMPTY_FORM } from '../../ui/form-parts.tsx'

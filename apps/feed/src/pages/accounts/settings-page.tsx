@@ -4,7 +4,7 @@ import { MAX_ADDRESS } from '../../kinds/account.ts'
 import { MAX_BIO, MAX_FULL_NAME, type Person } from '../../kinds/person.ts'
 import type { Session } from '../../kinds/session.ts'
 import { Field, FormErrors, Token, type FormState } from '../../ui/form-parts.tsx'
-import { Layout } from '../../ui/layout.tsx'
+import { Layout } from '../../ui/frame/layout.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 import { TimeAgo } from '../../ui/time-ago.tsx'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { textField } from '../../http/text-field.ts'
+import { textField } from '../../http/forms/text-field.ts'
 
 export const MAX_COMMENT_LENGTH = 2000
 

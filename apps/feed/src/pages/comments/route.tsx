@@ -6,7 +6,7 @@ import {
   postComment,
 } from '../../domain/entries/responses.ts'
 import { safePath } from '../../http/back-path.ts'
-import { checkForm } from '../../http/check-form.ts'
+import { checkForm } from '../../http/forms/check-form.ts'
 import { notFound, Problem } from '../../http/problem.ts'
 import { limits } from '../../http/rate-limits.ts'
 import { idOf } from '../../http/request-values.ts'

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { MAX_MESSAGE_LENGTH } from '../home/form.ts'
 import { Field, FormErrors, Token, type FormState } from '../../ui/form-parts.tsx'
-import { Layout } from '../../ui/layout.tsx'
+import { Layout } from '../../ui/frame/layout.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 
 /** The form that changes a person's own message. */

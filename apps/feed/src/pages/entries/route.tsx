@@ -3,7 +3,7 @@ import { alsoShared, editEntry, isOwnMessage, removeEntry } from '../../domain/e
 import { markRead } from '../../domain/home/commands.ts'
 import { isUnread } from '../../domain/home/home-list.ts'
 import { readThing } from '../../domain/site/partial-reads.ts'
-import { checkForm } from '../../http/check-form.ts'
+import { checkForm } from '../../http/forms/check-form.ts'
 import { notFound, Problem } from '../../http/problem.ts'
 import { limits } from '../../http/rate-limits.ts'
 import { cursorOf, idOf, toSignIn } from '../../http/request-values.ts'

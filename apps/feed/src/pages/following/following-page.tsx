@@ -3,7 +3,7 @@ import type { Channel } from '../../domain/following/queries.ts'
 import { Avatar, hueOf } from '../../ui/avatar.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { UnfollowForm } from '../../ui/follow-form.tsx'
-import { Layout } from '../../ui/layout.tsx'
+import { Layout } from '../../ui/frame/layout.tsx'
 import { OlderLink, type Paging } from '../../ui/older-link.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 

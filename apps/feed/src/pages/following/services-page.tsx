@@ -5,7 +5,7 @@ import { tidyLine } from '../../text/plain-text.ts'
 import { Avatar, hueOf } from '../../ui/avatar.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Field, FormErrors, Token, type FormState } from '../../ui/form-parts.tsx'
-import { Layout } from '../../ui/layout.tsx'
+import { Layout } from '../../ui/frame/layout.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 
 export interface ServicesPageProps {

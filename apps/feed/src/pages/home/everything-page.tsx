@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import type { Card } from '../../domain/entries/cards.ts'
-import { EntryList } from '../../ui/entry-card.tsx'
+import { EntryList } from '../../ui/entries/entry-card.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
-import { Layout } from '../../ui/layout.tsx'
+import { Layout } from '../../ui/frame/layout.tsx'
 import { OlderLink, type Paging } from '../../ui/older-link.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 

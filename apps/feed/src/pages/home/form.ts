@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { textField } from '../../http/text-field.ts'
+import { textField } from '../../http/forms/text-field.ts'
 import { typedLink } from '../../text/web-link.ts'
 
 export const MAX_MESSAGE_LENGTH = 500

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { absentName } from '../../ui/absent-name.ts'
-import { CARD_TAB_INDEX } from '../../ui/entry-card.tsx'
+import { CARD_TAB_INDEX } from '../../ui/entries/entry-card.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 import type { HomeCard } from '../../domain/home/home-page.ts'
 

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import type { HomeCards } from '../../domain/home/home-page.ts'
 import { Avatar } from '../../ui/avatar.tsx'
-import { CARD_TAB_INDEX } from '../../ui/entry-card.tsx'
+import { CARD_TAB_INDEX } from '../../ui/entries/entry-card.tsx'
 import { Token } from '../../ui/form-parts.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 

@@ -3,7 +3,7 @@ import type { Import } from '../../kinds/import.ts'
 import type { Notice } from '../../kinds/session.ts'
 import { FormErrors, Token, type FormState } from '../../ui/form-parts.tsx'
 import { ImportsList } from './imports-list.tsx'
-import { Layout } from '../../ui/layout.tsx'
+import { Layout } from '../../ui/frame/layout.tsx'
 import { OlderLink, type Paging } from '../../ui/older-link.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
 import type { Card } from '../../domain/entries/cards.ts'
 import { EmptyState } from '../../ui/empty-state.tsx'
-import { EntryList } from '../../ui/entry-card.tsx'
-import { Layout } from '../../ui/layout.tsx'
+import { EntryList } from '../../ui/entries/entry-card.tsx'
+import { Layout } from '../../ui/frame/layout.tsx'
 import { OlderLink, type Paging } from '../../ui/older-link.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
-import { tagPath } from '../../ui/tag-path.ts'
+import { tagPath } from '../../ui/entries/tag-path.ts'
 
 export interface TagPageProps {
   readonly ctx: PageContext

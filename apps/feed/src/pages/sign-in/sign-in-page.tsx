@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import type { Person } from '../../kinds/person.ts'
 import { Avatar } from '../../ui/avatar.tsx'
 import { Field, FormErrors, Token, type FormState } from '../../ui/form-parts.tsx'
-import { Layout } from '../../ui/layout.tsx'
+import { Layout } from '../../ui/frame/layout.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 
 export interface SignInPageProps {

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import type { FoundFeed } from '../../domain/sources/feed-finder.ts'
 import { Field, FormErrors, Token, type FormState } from '../../ui/form-parts.tsx'
-import { Layout } from '../../ui/layout.tsx'
+import { Layout } from '../../ui/frame/layout.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 
 export interface AddSourcePageProps {
