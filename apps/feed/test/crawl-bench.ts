@@ -90,7 +90,7 @@ export async function openCrawlBench(): Promise<CrawlBench> {
     },
     async take(limit = 10) {
       const nothing = (): undefined => undefined
-      const parts = { reserve: () => true, release: nothing, onError: nothing }
+      const parts = { reserve: () => true, release: nothing, passed: new Map(), onError: nothing }
       return (await takeDue(data, { limit, leaseMs: LEASE, now: time, ...parts })).map(({ id }) => id)
     },
     titles: async (source_id) =>

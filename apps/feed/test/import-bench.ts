@@ -95,6 +95,7 @@ export async function openImportBench(): Promise<ImportBench> {
         now,
         reserve: () => true,
         release: () => undefined,
+        passed: new Map(),
         onError: () => undefined,
       }),
     followedBy: async (person_id) =>

@@ -50,6 +50,7 @@ export function startCrawler(options: CrawlerOptions): Crawler {
   const stopping = new AbortController()
   const running = new Set<Promise<void>>()
   const places = createPlaces()
+  const passed = new Map<number, Date>()
   let wakeUp = Promise.withResolvers<void>()
 
   function start(source: Parameters<typeof crawlSource>[1]): void {
@@ -67,7 +68,7 @@ export function startCrawler(options: CrawlerOptions): Crawler {
     const limit = AT_ONCE - running.size
     if (limit <= 0) return
     try {
-      const choice = { limit, leaseMs, now: now(), onError, ...places }
+      const choice = { limit, leaseMs, now: now(), onError, passed, ...places }
       for (const source of await takeDue(data, choice)) start(source)
     } catch (error) {
       onError(error)

@@ -61,9 +61,36 @@ test('a look in which a shard stops answering gives the places of its sources ba
     now: bench.time,
     reserve: ({ id }) => Boolean(reserved.add(id)),
     release: ({ id }) => void reserved.delete(id),
+    passed: new Map(),
     onError: (error) => errors.push(error),
   })
   expect(taken.map(({ id }) => id)).toEqual([ids[1]])
   expect([...reserved]).toEqual([ids[1]])
   expect(errors).toEqual([down, down])
+})
+
+test('busy sources are passed over without a write until others are reached, and their turn comes again', async () => {
+  const { site, time } = bench
+  const feeds = Array.from({ length: 300 }, (_, i) => ({ address: `https://example.org/${i}` }))
+  const saved = await addSources(site.data, feeds, { personId: undefined, now: time })
+  // Earlier sources are due later here, so this one is behind all others of its stripe.
+  const last = saved[0]!.id
+  const versions = async (): Promise<unknown[]> => {
+    const stored = await site.data.sources.getMany(saved.map(({ id }) => id))
+    return stored.flatMap((source) => (source === undefined || source.id === last ? [] : [source.version]))
+  }
+  const before = await versions()
+  const passed = new Map<number, Date>()
+  const look = async (isFree: (id: string) => boolean): Promise<string[]> => {
+    const parts = { release: () => undefined, onError: () => undefined, passed }
+    const reserve = ({ id }: Source): boolean => isFree(id)
+    const taken = await takeDue(site.data, { limit: 8, leaseMs: LEASE, now: time, reserve, ...parts })
+    return taken.map(({ id }) => id)
+  }
+  const taken: string[] = []
+  for (let looks = 0; looks < 20; looks++) taken.push(...(await look((id) => id === last)))
+  expect(taken).toEqual([last])
+  expect(await versions()).toEqual(before)
+  for (let looks = 0; looks < 60; looks++) taken.push(...(await look(() => true)))
+  expect(taken.toSorted()).toEqual(saved.map(({ id }) => id).toSorted())
 })

@@ -5,8 +5,6 @@ import { SOURCE_STRIPES, type Source } from '../kinds/source.ts'
 
 /** Due sources that one look reads of each stripe. */
 const PER_STRIPE = 4
-/** Time for which a source waits if its host or its person is busy. The next sources of the stripe come forward meanwhile. */
-const BUSY_MS = 10_000
 
 /** Changes of a source's properties. */
 export type SourceChange = ChangesOf<typeof Source>
@@ -28,6 +26,11 @@ export interface TakeOptions {
   readonly reserve: (source: Source) => boolean
   /** Gives a reserved place back, because the source could not be taken. */
   readonly release: (source: Source) => void
+  /**
+   * Time of the last busy source of each stripe that a look has passed over. The next look reads the sources behind it, so busy sources do
+   * not hold up others; behind the last due one it begins anew.
+   */
+  readonly passed: Map<number, Date>
   /** Called with the error of each source that could not be taken, unless another process has it. The source stays due. */
   readonly onError: (error: unknown) => void
 }
@@ -38,28 +41,24 @@ export interface TakeOptions {
  * Sources on shards that do not answer stay due.
  */
 export async function takeDue({ sources }: SiteData, options: TakeOptions): Promise<LeasedSource[]> {
-  const { limit, leaseMs, now, reserve, release, onError } = options
+  const { limit, leaseMs, now, reserve, release, passed, onError } = options
   const wheres = Array.from({ length: SOURCE_STRIPES }, (_, stripe) => ({
     stripe,
-    next_check: { lte: now },
+    next_check: { gt: passed.get(stripe) ?? new Date(0), lte: now },
   }))
   const pages = await sources.byDue.pageMany(wheres, { limit: PER_STRIPE, ...SKIP })
+  for (const [stripe, { items }] of pages.entries()) if (items.length < PER_STRIPE) passed.delete(stripe)
   const due = pages
     .flatMap(({ items }) => items)
     .toSorted((a, b) => (a.next_check?.getTime() ?? 0) - (b.next_check?.getTime() ?? 0))
   const chosen: Source[] = []
-  const busy: Source[] = []
   for (const source of due) {
     if (chosen.length === limit) break
     if (reserve(source)) chosen.push(source)
-    else busy.push(source)
+    else pass(source)
   }
   const end = new Date(now.getTime() + leaseMs)
-  const later = new Date(now.getTime() + BUSY_MS)
-  const [leases] = await Promise.all([
-    sources.updateMany(chosen, { next_check: end, leased_until: end }, { fates: true }),
-    sources.updateMany(busy, { next_check: later }, { fates: true }),
-  ])
+  const leases = await sources.updateMany(chosen, { next_check: end, leased_until: end }, { fates: true })
   const taken: LeasedSource[] = []
   for (const [i, fate] of leases.entries()) {
     if (fate.ok) {
@@ -70,6 +69,11 @@ export async function takeDue({ sources }: SiteData, options: TakeOptions): Prom
     if (!isTaken(fate.error)) onError(fate.error)
   }
   return taken
+
+  function pass({ stripe, next_check }: Source): void {
+    const isLast = stripe === undefined || (pages[stripe]?.items.length ?? 0) < PER_STRIPE
+    if (!isLast && next_check !== undefined) passed.set(stripe, next_check)
+  }
 }
 
 function isTaken(error: unknown): boolean {
