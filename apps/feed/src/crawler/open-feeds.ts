@@ -7,7 +7,7 @@ import { discoverFeeds } from './fetch/discover.ts'
 import { createFetcher } from './fetch/fetch-feed.ts'
 import { createGuard } from './guard/guard.ts'
 
-/** Time for all fetches of a discovery. */
+/** Time for a discovery: all of its fetches, and the parsing. */
 const DISCOVERY_MS = 30_000
 
 export interface FeedsOptions {

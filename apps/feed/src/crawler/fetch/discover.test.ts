@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { answer, openFeedServer, redirect, rss, type FeedServer } from '../../../test/feed-server.ts'
 import type { Discovery } from '../../domain/sources/feed-finder.ts'
 import { createFileParser } from '../../feeds/parse/thread/file-parser.ts'
@@ -108,4 +108,32 @@ test('a feed without items is a feed', async () => {
     type: 'found',
     feeds: [{ address: `${server.origin}/empty`, title: '127.0.0.1' }],
   })
+})
+
+test.each(['/slow', '/a-page'])(
+  'a search that is broken off at %s says so, and not that there is no feed',
+  async (path) => {
+    const end = new AbortController()
+    const slow = await openFeedServer()
+    onTestFinished(() => slow.close())
+    slow.on('/a-page', answer(page('')))
+    for (const each of ['/slow', '/feed']) slow.on(each, () => end.abort())
+    const visiting = createFetcher({ guard: createGuard({ allow: [slow.place] }) })
+    onTestFinished(() => visiting.close())
+    const parts = { fetcher: visiting, parser }
+    const found = await discoverFeeds(parts, `${slow.origin}${path}`, { signal: end.signal })
+    expect(found).toEqual({ type: 'refused', reason: 'The search for a feed there took too long.' })
+  },
+)
+
+test('a search that is broken off does not wait for a busy parser', async () => {
+  const end = new AbortController()
+  const parse = (): Promise<never> => {
+    end.abort()
+    return new Promise(() => {})
+  }
+  server.on('/waiting', answer(rss(['a'])))
+  const parts = { fetcher, parser: { ...parser, parse } }
+  const found = await discoverFeeds(parts, `${server.origin}/waiting`, { signal: end.signal })
+  expect(found).toMatchObject({ type: 'refused', reason: expect.stringContaining('took too long') })
 })

@@ -14,14 +14,42 @@ const FEED_TYPE = /^\s*application\/(?:(?:rss|atom|rdf)\+xml|feed\+json)\s*(?:;|
 /** Paths of feeds on sites whose pages name none, most frequent first. */
 const COMMON_PATHS = ['/feed', '/feed.xml', '/rss.xml', '/atom.xml', '/index.xml', '/feed.json']
 
+export interface DiscoveryParts {
+  readonly fetcher: Fetcher
+  readonly parser: FileParser
+}
+
+export interface DiscoveryOptions {
+  readonly now?: Date
+  /** Breaks the search off, which then has found nothing. */
+  readonly signal?: AbortSignal
+}
+
 /**
  * Finds the feeds at an address: the feed itself, or those that the page there names. A page without any is tried at some common
  * places. Other pages are not read. A missing scheme is https.
  */
 export async function discoverFeeds(
-  { fetcher, parser }: { readonly fetcher: Fetcher; readonly parser: FileParser },
+  parts: DiscoveryParts,
   text: string,
-  { now = new Date(), signal }: { readonly now?: Date; readonly signal?: AbortSignal } = {},
+  options: DiscoveryOptions = {},
+): Promise<Discovery> {
+  const { signal } = options
+  const late = Promise.withResolvers<Discovery>()
+  const onAbort = (): void => late.resolve(refused('The search for a feed there took too long.'))
+  signal?.addEventListener('abort', onAbort)
+  try {
+    // The parser may be busy with other files when the signal fires.
+    return await Promise.race([searchFeeds(parts, text, options), late.promise])
+  } finally {
+    signal?.removeEventListener('abort', onAbort)
+  }
+}
+
+async function searchFeeds(
+  { fetcher, parser }: DiscoveryParts,
+  text: string,
+  { now = new Date(), signal }: DiscoveryOptions,
 ): Promise<Discovery> {
   const typed = text.trim()
   const address = webLink(/^[a-z][a-z0-9+.-]*:(?!\d)/i.test(typed) ? typed : `https://${typed}`)
