@@ -186,3 +186,17 @@ test('undoing an import keeps an entry on which another person comments while it
     { text: 'Just now' },
   ])
 })
+
+test('a list whose import is undone before it has ended follows no source, and its import can be undone again', async () => {
+  const { data } = bench.site
+  const insertMany = async (values: Parameters<typeof data.sources.insertMany>[0]) => {
+    const fates = await data.sources.insertMany(values, { fates: true })
+    await undoImport(data, await bench.newest(), bench.ann)
+    return fates
+  }
+  const overlapped = { ...data, sources: { ...data.sources, insertMany } } as unknown as typeof data
+  expect(await bench.importList(3, { data: overlapped })).toMatchObject({ added: 3 })
+  expect([await bench.sourceCount(), await bench.followedBy(bench.ann)]).toEqual([0, []])
+  expect(await undoImport(data, await bench.newest(), bench.ann)).toMatchObject({ sources: 0 })
+  expect(await bench.imports()).toEqual([])
+})
