@@ -9,6 +9,7 @@ import { deleteEntry } from '../entries/entries.ts'
 import { removeFromInbox } from '../home/commands.ts'
 import { pagesOf } from '../site/lists.ts'
 import { requireAll } from '../site/require-all.ts'
+import { unlessGone } from '../site/unless-there.ts'
 
 /** Entries or sources that an undo deletes concurrently. */
 const CHUNK = 200
@@ -162,15 +163,6 @@ async function deleteSources(
 /** Tells whether another call has changed or deleted the entity meanwhile. */
 function isOthers(error: unknown): boolean {
   return isLooseleafError(error, 'VERSION_MISMATCH') || isLooseleafError(error, 'NOT_FOUND')
-}
-
-/** Waits for an update. An overlapping undo may have deleted the entity. */
-async function unlessGone(update: Promise<unknown>): Promise<void> {
-  try {
-    await update
-  } catch (error) {
-    if (!isLooseleafError(error, 'NOT_FOUND')) throw error
-  }
 }
 
 /** Returns true if another person follows a source, or publishes through it. */

@@ -13,3 +13,12 @@ export async function unlessThere(insert: Promise<unknown>): Promise<void> {
     if (!isThere(error)) throw error
   }
 }
+
+/** Waits for a change of an entity. One that another call has deleted meanwhile needs none. */
+export async function unlessGone(change: Promise<unknown>): Promise<void> {
+  try {
+    await change
+  } catch (error) {
+    if (!isLooseleafError(error, 'NOT_FOUND')) throw error
+  }
+}

@@ -3,6 +3,7 @@ import { importedEntryId } from '../../kinds/ids.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { removeContent } from '../entries/entries.ts'
 import { SKIP } from '../site/partial-reads.ts'
+import { unlessGone } from '../site/unless-there.ts'
 
 /** Entries per batch of reads. */
 const CHUNK = 250
@@ -28,7 +29,7 @@ export async function removeDeleted(
     const ids = gone.map((guid) => importedEntryId(sourceId, guid))
     const { items: found, unread } = await data.entries.getMany(ids, SKIP)
     const there = found.filter((entry) => entry !== undefined).filter(({ removed }) => removed === undefined)
-    await Promise.all(there.map(({ id }) => removeContent(data, id, { by: sourceId, at: now })))
+    await Promise.all(there.map(({ id }) => unlessGone(removeContent(data, id, { by: sourceId, at: now }))))
     total.removed += there.length
     total.unread += unread.length
   }

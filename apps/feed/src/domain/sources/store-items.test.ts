@@ -230,6 +230,19 @@ test('while a shard is stopped, entries on it that the feed has deleted are remo
   expect(await entries()).toEqual([])
 })
 
+test('an entry that an undo deletes while its feed removes it is no error', async () => {
+  const options = { sourceId, now, isNew: false, quietOld: false }
+  await storeItems(site.data, atom('<entry><id>urn:1</id><title>One</title></entry>'), options)
+  const getMany = async (...args: Parameters<typeof site.data.entries.getMany>) => {
+    const found = await site.data.entries.getMany(...args)
+    for (const { id } of await entries()) await site.data.entries.delete(id)
+    return found
+  }
+  const data = { ...site.data, entries: { ...site.data.entries, getMany } } as unknown as typeof site.data
+  await storeItems(data, atom('<at:deleted-entry ref="urn:1"/>'), options)
+  expect(await entries()).toEqual([])
+})
+
 test('a first fetch is not stored in parts, because its old items would be news later', async () => {
   await stopOther()
   await expect(
