@@ -17,6 +17,12 @@ export interface LiveState {
   readonly entries: readonly LiveEntry[]
 }
 
+/** The state of a person's home page, with all channels whose entries it reads at each visit. */
+export interface PersonState {
+  readonly state: LiveState
+  readonly pulled: readonly string[]
+}
+
 /** Largest number of entries in an event. */
 export const LIVE_ENTRIES = 20
 
@@ -24,7 +30,7 @@ export const LIVE_ENTRIES = 20
 export async function readPersonState(
   site: Pick<Site, 'data' | 'pulledLists'>,
   personId: string,
-): Promise<LiveState> {
+): Promise<PersonState> {
   const home = await readHome(site, personId)
   const rows = visibleRows({ ...home, order: 'newest' }).slice(0, LIVE_ENTRIES)
   const entries = await byId(
@@ -35,10 +41,11 @@ export async function readPersonState(
     const entry = entries.get(entry_id)
     return entry !== undefined && entry.removed === undefined
   })
-  return {
+  const state: LiveState = {
     unread: countUnread(home).total,
     entries: shown.map(({ entry_id, delivered, media }) => [entry_id, delivered.getTime(), media]),
   }
+  return { state, pulled: await site.pulledLists.channelsOf(home.pulled) }
 }
 
 /** Reads the state of the public page. */

@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { watch } from 'looseleaf'
 import { LISTS_KEPT_MS } from '../domain/home/pulled-lists.ts'
-import { pulledChannelsOf } from '../domain/home/queries.ts'
 import type { Site } from '../domain/site/site.ts'
 
 /** Largest number of channels that a topic watches. Entries of others arrive together with the next entry of another channel. */
 const MOST_CHANNELS = 200
 
 export interface PulledArrivalsOptions {
-  readonly site: Pick<Site, 'store' | 'data' | 'pulledLists'>
-  readonly personId: string
+  readonly site: Pick<Site, 'store' | 'data'>
   /** Ends the watching. */
   readonly signal: AbortSignal
   /** Called when the lists of the channels have entries that came. */
@@ -20,15 +18,15 @@ export interface PulledArrivalsOptions {
 
 /** Watches the channels whose entries a person reads at each visit. All topics of a process share the queries of a channel. */
 export interface PulledArrivals {
-  /** Watches the channels of now in place of those of the last call. */
-  update(): Promise<void>
+  /** Watches these channels in place of those of the last call. */
+  follow(channels: readonly string[]): void
   /** Resolves after the signal, when nothing is under way. */
   ended(): Promise<void>
 }
 
 export function createPulledArrivals(options: PulledArrivalsOptions): PulledArrivals {
-  const { site, personId, signal, onArrival, onError } = options
-  const { store, data, pulledLists } = site
+  const { site, signal, onArrival, onError } = options
+  const { store, data } = site
   const watched = new Map<string, AbortController>()
   const running = new Set<Promise<void>>()
   let hasArrived = false
@@ -53,7 +51,7 @@ export function createPulledArrivals(options: PulledArrivalsOptions): PulledArri
     }
   }
 
-  async function follow(channel_id: string, end: AbortSignal): Promise<void> {
+  async function watchChannel(channel_id: string, end: AbortSignal): Promise<void> {
     const query = { order: 'desc', limit: 1, signal: end } as const
     // The first page, too: an entry may have come since the channels were read.
     for await (const _ of watch(store, data.entries.byChannel.definition, { channel_id }, query)) {
@@ -63,10 +61,9 @@ export function createPulledArrivals(options: PulledArrivalsOptions): PulledArri
   }
 
   return {
-    async update() {
-      const followed = await pulledChannelsOf(data, personId, { verify: false, onUnavailable: 'fail' })
-      const channels = (await pulledLists.channelsOf(followed)).slice(0, MOST_CHANNELS)
+    follow(all) {
       if (signal.aborted) return
+      const channels = all.slice(0, MOST_CHANNELS)
       for (const [channel, end] of watched)
         if (!channels.includes(channel)) {
           watched.delete(channel)
@@ -76,7 +73,7 @@ export function createPulledArrivals(options: PulledArrivalsOptions): PulledArri
         if (watched.has(channel)) continue
         const end = new AbortController()
         watched.set(channel, end)
-        run(follow(channel, AbortSignal.any([signal, end.signal])))
+        run(watchChannel(channel, AbortSignal.any([signal, end.signal])))
       }
     },
     async ended() {

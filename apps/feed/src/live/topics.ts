@@ -43,8 +43,6 @@ export function startTopic({ site, personId, send, onEnd }: TopicOptions): Topic
     personId === undefined
       ? watch(store, data.entries.byTime.definition, {}, { ...query, scatter: true })
       : watch(store, data.inbox.byPerson.definition, { person_id: personId }, query)
-  const read = (): Promise<unknown> =>
-    personId === undefined ? readPublicState(data) : readPersonState(site, personId)
 
   let isStale = false
   let reading: Promise<void> | undefined
@@ -61,8 +59,10 @@ export function startTopic({ site, personId, send, onEnd }: TopicOptions): Topic
   }
   async function readOnce(): Promise<void> {
     try {
-      await send(JSON.stringify(await read()))
-      await arrivals?.update()
+      if (personId === undefined) return await send(JSON.stringify(await readPublicState(data)))
+      const { state, pulled } = await readPersonState(site, personId)
+      arrivals?.follow(pulled)
+      await send(JSON.stringify(state))
     } catch (error) {
       if (!isOutage(error)) throw error
       isStale = true
@@ -83,7 +83,7 @@ export function startTopic({ site, personId, send, onEnd }: TopicOptions): Topic
   const arrivals =
     personId === undefined
       ? undefined
-      : createPulledArrivals({ site, personId, signal, onArrival: refresh, onError: fail })
+      : createPulledArrivals({ site, signal, onArrival: refresh, onError: fail })
   async function follow(): Promise<void> {
     for await (const _ of pages) await refresh()
   }

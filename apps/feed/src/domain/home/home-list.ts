@@ -16,6 +16,8 @@ export interface HomeRows {
   readonly seenBefore: Date
   /** True if older entries are left out. */
   readonly isFull: boolean
+  /** The followed channels that are read at each visit. */
+  readonly pulled: readonly string[]
 }
 
 /** Joins the rows of an inbox with those of channels that are read at each visit, newest first. A row of the inbox knows what the person did. */

@@ -69,7 +69,7 @@ export async function keepPulled(
   channelId: string,
   lists: PulledLists = currentLists(data),
 ): Promise<void> {
-  const rows = await readHomeRows(data, personId, lists, 'fail')
+  const { rows } = await readHomeRows(data, personId, lists, 'fail')
   const items = rows
     .filter(({ via }) => via.includes(channelId))
     .map((row) => ({ ...row, person_id: personId, id: inboxItemId(personId, row.entry_id) }))

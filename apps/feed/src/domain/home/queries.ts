@@ -4,7 +4,7 @@ import type { SiteData } from '../../kinds/site-data.ts'
 import { pagesOf } from '../site/lists.ts'
 import { readThing } from '../site/partial-reads.ts'
 import type { Site } from '../site/site.ts'
-import { joinRows, type HomeRow, type HomeRows } from './home-list.ts'
+import { joinRows, type HomeRows } from './home-list.ts'
 import type { PulledLists } from './pulled-lists.ts'
 
 /** Follows per page. */
@@ -19,7 +19,7 @@ export async function readHome(
   { data, pulledLists }: Pick<Site, 'data' | 'pulledLists'>,
   personId: string,
 ): Promise<HomeRows> {
-  const [home, rows] = await Promise.all([
+  const [home, { rows, pulled }] = await Promise.all([
     readThing(data.homes, homeId(personId), 'home page'),
     readHomeRows(data, personId, pulledLists, 'skip'),
   ])
@@ -28,29 +28,30 @@ export async function readHome(
     order: home?.order ?? 'newest',
     seenBefore: home?.seen_before ?? new Date(0),
     isFull: rows.length === HOME_LIMIT,
+    pulled,
   }
 }
 
-/** Reads the rows of a home page. With `fail` it rejects if a shard does not answer. */
+/** Reads the rows of a home page, and the channels that it reads for them. With `fail` it rejects if a shard does not answer. */
 export async function readHomeRows(
   data: SiteData,
   personId: string,
   lists: PulledLists,
   onUnavailable: 'skip' | 'fail',
-): Promise<readonly HomeRow[]> {
+): Promise<Pick<HomeRows, 'rows' | 'pulled'>> {
   const options = { verify: false, onUnavailable } as const
   // A channel that returns to deliveries first writes its entries into the inbox, and then takes its mark off the follow. So the marks are
   // read first: its entries are in its list or in the inbox.
-  const channels = await pulledChannelsOf(data, personId, options)
-  const [inbox, pulled] = await Promise.all([
+  const channels = await pulledBy(data, personId, options)
+  const [inbox, newest] = await Promise.all([
     data.inbox.byPerson.list({ person_id: personId }, { ...options, order: 'desc', limit: HOME_LIMIT }),
     lists.newestOf(channels),
   ])
-  return joinRows(inbox.items, pulled)
+  return { rows: joinRows(inbox.items, newest), pulled: channels }
 }
 
-/** Returns the channels that a person follows and that are read at each visit. */
-export async function pulledChannelsOf(
+/** Returns the followed channels that are read at each visit. */
+async function pulledBy(
   { follows }: SiteData,
   pulled_by: string,
   options: { readonly verify: false; readonly onUnavailable: 'skip' | 'fail' },
