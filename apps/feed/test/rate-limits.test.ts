@@ -109,14 +109,21 @@ test('guesses by the name and by the address of a person count together, and tel
   const stranger = createVisitor(site.app, '198.51.100.21')
   await stranger.get('/sign-in')
   let tries = 0
+  let body = ''
   const signIn = async (name: string, guess: string): Promise<number> => {
     vi.setSystemTime(at + ++tries * 10_000)
-    return (await stranger.post('/sign-in', { name, password: guess })).statusCode
+    const reply = await stranger.post('/sign-in', { name, password: guess })
+    body = textOf(reply.body)
+    return reply.statusCode
   }
   for (let i = 0; i < 10; i++) expect(await signIn('ann-guessed', 'wrong password')).toBe(422)
   expect(await signIn('ann-guessed', password)).toBe(429)
+  expect(body).toContain(
+    'There were too many tries with a password, by you or by others. Try again in 9 minutes.',
+  )
   expect(await signIn('somebody@example.org', password)).toBe(422)
   expect(await signIn(address, password)).toBe(422)
+  expect(body).toContain('After ten tries in ten minutes, the right password is refused, too.')
   vi.setSystemTime((at += 11 * MINUTE))
   tries = 0
   expect(await signIn(address, password)).toBe(303)

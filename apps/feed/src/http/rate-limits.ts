@@ -1,6 +1,7 @@
 import rateLimit, { normalizeIP, type RateLimitOptions } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { sessionId } from '../domain/accounts/sessions.ts'
+import { counted } from '../text/counted.ts'
 import { Problem } from './problem.ts'
 import { sessionKey } from './session.ts'
 import { shared } from './shared.ts'
@@ -89,7 +90,7 @@ async function refusalOf(
 ): Promise<Problem | undefined> {
   for (const count of counters) {
     const limit = await count(request)
-    if (!limit.isAllowed && limit.isExceeded) return tooFast(limit.ttlInSeconds)
+    if (!limit.isAllowed && limit.isExceeded) return tooManyTries(limit.ttlInSeconds)
   }
   return undefined
 }
@@ -115,6 +116,15 @@ function sessionOf(request: FastifyRequest): string {
 /** Returns the address of the sender, of an IPv6 address the network: one household has a whole network. */
 export function networkOf({ ip }: FastifyRequest): string {
   return normalizeIP(ip)
+}
+
+function tooManyTries(seconds: number): Problem {
+  return new Problem(
+    429,
+    'A little slower, please',
+    `There were too many tries with a password, by you or by others. Try again in ${counted(Math.ceil(seconds / 60), 'minute')}.`,
+    { 'retry-after': `${seconds}` },
+  )
 }
 
 function tooFast(seconds: number): Problem {
