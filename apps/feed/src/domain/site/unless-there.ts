@@ -14,7 +14,7 @@ export async function unlessThere(insert: Promise<unknown>): Promise<void> {
   }
 }
 
-/** Waits for a change of an entity. One that another call has deleted meanwhile needs none. */
+/** Waits for a change of an entity. Resolves also if another call has deleted the entity meanwhile. */
 export async function unlessGone(change: Promise<unknown>): Promise<void> {
   try {
     await change
