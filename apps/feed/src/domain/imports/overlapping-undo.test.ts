@@ -200,3 +200,30 @@ test('a list whose import is undone before it has ended follows no source, and i
   expect(await undoImport(data, await bench.newest(), bench.ann)).toMatchObject({ sources: 0 })
   expect(await bench.imports()).toEqual([])
 })
+
+test('an import whose entries come after an undo has looked for them can be undone again', async () => {
+  const { data } = bench.site
+  await storeFeed(data, fileOf('a'), bench.ann, now)
+  const [begun, looked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const insertMany = async (values: Parameters<typeof data.entries.insertMany>[0]) => {
+    begun.resolve()
+    await looked.promise
+    return data.entries.insertMany(values, { fates: true })
+  }
+  const slow = { ...data, entries: { ...data.entries, insertMany } } as unknown as typeof data
+  const importing = storeFeed(slow, fileOf('b'), bench.ann, new Date(now.getTime() + 1))
+  await begun.promise
+  const { byImport } = data.entries
+  const page: typeof byImport.page = async (...args) => {
+    const found = await byImport.page(...args)
+    looked.resolve()
+    await importing
+    return found
+  }
+  const late = {
+    ...data,
+    entries: { ...data.entries, byImport: { ...byImport, page } },
+  } as unknown as typeof data
+  await undoImport(late, await bench.newest(), bench.ann)
+  await expectComplete('a', 'b')
+})

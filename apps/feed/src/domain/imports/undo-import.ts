@@ -78,8 +78,12 @@ export async function undoImport(
   }
   const { keptEntries, fetchedSources } = count
   const keptSources = count.keptSources + fetchedSources
-  if (keptEntries + keptSources === 0) await imports.delete(id)
-  else await unlessGone(imports.update(id, { entries: keptEntries, sources: keptSources }))
+  if (keptEntries + keptSources === 0) {
+    // An import that has ended meanwhile may have entities that were not seen.
+    requireAll(await imports.deleteMany([undone], { fates: true }), isOthers)
+  } else {
+    await unlessGone(imports.update(id, { entries: keptEntries, sources: keptSources }))
+  }
   return { import: undone, entries: count.entries, sources: count.sources, keptEntries, fetchedSources }
 }
 
