@@ -67,6 +67,8 @@ const cards = ({ body }: LightMyRequestResponse): string[] =>
 
 async function visitorOn(shard: string | undefined): Promise<Visitor> {
   const visitor = createVisitor(site.app)
+  // The first page with a form sets the cookie of forms.
+  await visitor.get('/join')
   if (shard !== undefined) expect((await visitor.signIn(people[shard]![0]!.name)).statusCode).toBe(303)
   return visitor
 }

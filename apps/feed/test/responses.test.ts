@@ -45,6 +45,29 @@ test('a page has another tag after a change, in another session, and for another
   expect(new Set(tags).size).toBe(4)
 })
 
+test.each(['/sign-in', '/join'])(
+  'the page %s is sent again to a browser that has lost the cookie of its forms, which would be refused',
+  async (path) => {
+    const visitor = createVisitor(site.app)
+    const first = String((await visitor.get(path)).headers['etag'])
+    const known = String((await visitor.get(path)).headers['etag'])
+    const unchanged = await get(path, { cookie: visitor.cookie(), 'if-none-match': known })
+    expect(unchanged.statusCode).toBe(304)
+    for (const tag of [first, known])
+      expect((await get(path, { 'if-none-match': tag })).statusCode).toBe(200)
+  },
+)
+
+test('a page is sent again to a signed-in person who has lost the cookie of its forms', async () => {
+  const mira = createVisitor(site.app)
+  await mira.signIn('mira')
+  const { headers } = await mira.get('/post')
+  const tag = { 'if-none-match': String(headers['etag']) }
+  expect((await get('/post', { cookie: mira.cookie(), ...tag })).statusCode).toBe(304)
+  const cookie = mira.cookie().replace(/form_secret=[^;]*/, '')
+  expect((await get('/post', { cookie, ...tag })).statusCode).toBe(200)
+})
+
 test('the page after a form is sent again, because it links to the X-ray of the form', async () => {
   const tomas = createVisitor(site.app)
   await tomas.signIn('tomas')

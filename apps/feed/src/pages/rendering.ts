@@ -67,17 +67,24 @@ export const rendering = shared<RenderingOptions>(async (app, { window, readPuls
 })
 
 /**
- * Parts that differ each time: form tokens, ids of entities that a form will insert, the strip, which has the time of its numbers, and the cost of
- * the page in its foot.
+ * Parts that differ each time: ids of entities that a form will insert, the strip, which has the time of its numbers, and the cost of the page
+ * in its foot.
  */
 const VOLATILE =
-  /<input type="hidden" name="(?:token|once)"[^>]*>|<aside class="strip".*?<\/aside>|<footer.*<\/footer>/gs
+  /<input type="hidden" name="once"[^>]*>|<aside class="strip".*?<\/aside>|<footer.*<\/footer>/gs
+
+const TOKENS = /<input type="hidden" name="token"[^>]*>/g
 
 /** Returns a weak tag of a page in this session. Pages with the same tag have the same content, and their forms are valid. */
 function etagOf(request: FastifyRequest, html: string): string {
-  const hash = createHash('sha256').update(html.replace(VOLATILE, ''))
+  const { formSecret, formXray } = request
+  const page = html.replace(VOLATILE, '')
+  const withoutTokens = page.replace(TOKENS, '')
+  const hash = createHash('sha256').update(withoutTokens)
+  // A browser without the secret gets a new one together with new tokens: those of its kept page are not valid.
+  if (page !== withoutTokens) hash.update(formSecret ?? page)
   // Forms are valid in one session only, and the page after a form links to the X-ray of that form.
-  hash.update(`${sessionKey(request)?.nonce} ${request.formXray}`)
+  hash.update(`${sessionKey(request)?.nonce} ${formXray}`)
   return `W/"${hash.digest('base64url').slice(0, 22)}"`
 }
 

@@ -14,6 +14,8 @@ declare module 'fastify' {
     fields: Readonly<Record<string, string>>
     /** Files of the form that were not read yet; undefined if the form has none. */
     upload: Upload | undefined
+    /** Secret in a cookie of the browser, for which the tokens of its forms are valid; undefined if it has none. */
+    readonly formSecret: string | undefined
   }
   interface FastifyReply {
     /** Returns a token for the forms of a page. Begins a form session if there is none. */
@@ -21,10 +23,17 @@ declare module 'fastify' {
   }
 }
 
+const SECRET_COOKIE = 'form_secret'
+
 /** Parses forms, and makes tokens which prove that this site made a form for this session. */
 export const forms = shared<{ readonly secret: string }>(async (app, { secret }) => {
   app.decorateRequest('upload', undefined)
   app.decorateRequest('fields')
+  app.decorateRequest('formSecret', {
+    getter() {
+      return this.unsignCookie(this.cookies[SECRET_COOKIE] ?? '').value ?? undefined
+    },
+  })
   app.decorateReply('formToken', function (this: FastifyReply) {
     const secure = this.request.siteOrigin.startsWith('https:')
     return this.generateCsrf({ userInfo: sessionOf(this.request), secure })
@@ -38,7 +47,7 @@ export const forms = shared<{ readonly secret: string }>(async (app, { secret })
   // A file that is too large is read up to the limit, so that it can be refused by name while other files of the form are imported.
   await app.register(multipart, { throwFileSizeLimit: false })
   await app.register(csrf, {
-    cookieKey: 'form_secret',
+    cookieKey: SECRET_COOKIE,
     cookieOpts: { path: '/', httpOnly: true, sameSite: 'lax', signed: true },
     csrfOpts: { hmacKey: secret },
     getUserInfo: sessionOf,
