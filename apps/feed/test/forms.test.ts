@@ -1,3 +1,4 @@
+import type { LightMyRequestResponse } from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { likeId } from '../src/kinds/ids.ts'
 import { createVisitor, openTestSite, textOf, type TestSite, type Visitor } from './support.ts'
@@ -241,16 +242,38 @@ test('a person edits an own message, which says so, and no other entry', async (
   expect((await mira.get(path)).body).toContain(`href="${path}/edit"`)
   await mira.get(`${path}/edit`)
   expect((await mira.post(`${path}/edit`, { title: '' })).statusCode).toBe(422)
-  const edit = { title: 'First', link: 'example.org/first' }
+  const edit = { title: 'First', link: 'example.org/first', ...edition(await mira.get(`${path}/edit`)) }
   expect((await mira.post(`${path}/edit`, edit)).headers.location).toBe(path)
   const page = await mira.get(path)
   expect(textOf(page.body)).toMatch(/edited.*First/)
   expect(page.body).toContain('https://example.org/first')
-  await mira.post(`${path}/edit`, { title: 'First' })
+  await mira.post(`${path}/edit`, { title: 'First', ...edition(await mira.get(`${path}/edit`)) })
   expect((await mira.get(path)).body).not.toContain('example.org/first')
   const tomas = await signedIn('tomas')
   expect((await tomas.get(`${path}/edit`)).statusCode).toBe(403)
   expect((await tomas.post(`${path}/edit`, edit)).statusCode).toBe(403)
+})
+
+/** Returns the field of an edit form that names the text on which the edit is based. */
+function edition({ body }: LightMyRequestResponse): { readonly edition: string } {
+  return { edition: /name="edition" value="([^"]*)"/.exec(body)?.[1] ?? '' }
+}
+
+test('an edit in a second tab is refused with both texts once the first tab has saved, and replaces it when it is sent again', async () => {
+  const mira = await signedIn('mira')
+  const path = await post(mira, 'A meeting at nine')
+  const tab = edition(await mira.get(`${path}/edit`))
+  const first = { title: 'A meeting at ten', ...tab }
+  expect((await mira.post(`${path}/edit`, first)).headers.location).toBe(path)
+  expect((await mira.post(`${path}/edit`, first)).headers.location).toBe(path)
+  const second = { title: 'A meeting at nine in the hall', ...tab }
+  const refused = await mira.post(`${path}/edit`, second)
+  expect(refused.statusCode).toBe(409)
+  expect(textOf(refused.body)).toContain('It reads now: “A meeting at ten”')
+  expect(refused.body).toContain(`>${second.title}</textarea>`)
+  expect(textOf((await mira.get(path)).body)).toContain(first.title)
+  await mira.post(`${path}/edit`, { ...second, ...edition(refused) })
+  expect(textOf((await mira.get(path)).body)).toContain(second.title)
 })
 
 test.each(['/post', '/sign-out', '/sign-in', '/import', '/entries/x/like', '/comments/x/delete'])(

@@ -53,8 +53,7 @@ test.each(['/sign-in', '/join'])(
     const known = String((await visitor.get(path)).headers['etag'])
     const unchanged = await get(path, { cookie: visitor.cookie(), 'if-none-match': known })
     expect(unchanged.statusCode).toBe(304)
-    for (const tag of [first, known])
-      expect((await get(path, { 'if-none-match': tag })).statusCode).toBe(200)
+    for (const tag of [first, known]) expect((await get(path, { 'if-none-match': tag })).statusCode).toBe(200)
   },
 )
 

@@ -92,7 +92,7 @@ test('an edit that overlaps a removal does not bring the content back', async ()
   const person_id = store.newId()
   for (let i = 0; i < 10; i++) {
     const id = await postEntry(data, { person_id, title: 'First', link: undefined })
-    const edited = { title: 'Second', link: 'https://example.org/' }
+    const edited = { title: 'Second', link: 'https://example.org/', edition: '' }
     await Promise.all([
       removeEntry(data, id, person_id, new Date()),
       editEntry(data, id, person_id, edited, new Date()),

@@ -97,19 +97,37 @@ export function postEntry(
   })
 }
 
-/** Changes a person's own message. Returns false if it does not exist, was removed, or is not a message of this person. */
+export interface MessageEdit extends Omit<NewEntry, 'person_id'> {
+  /** The edition that this edit replaces. */
+  readonly edition: string
+}
+
+/** Names the present text of a message. An edit of an earlier edition is refused. */
+export function editionOf({ edited }: Pick<Entry, 'edited'>): string {
+  return edited?.toISOString() ?? ''
+}
+
+/**
+ * Changes a person's own message. Returns `outdated`, and changes nothing, if another edit has replaced the edition meanwhile; and `refused` if the
+ * message does not exist, was removed, or is not of this person.
+ */
 export async function editEntry(
   { entries }: SiteData,
   id: string,
   personId: string,
-  { title, link }: Omit<NewEntry, 'person_id'>,
+  { title, link, edition }: MessageEdit,
   now: Date,
-): Promise<boolean> {
-  let isOwn = false
+): Promise<'edited' | 'outdated' | 'refused'> {
+  let outcome: 'edited' | 'outdated' | 'refused' = 'refused'
   try {
     await entries.update(id, (entry) => {
-      isOwn = isOwnMessage(entry, personId)
-      if (!isOwn || (entry.title === title && entry.link === link)) return unchanged
+      const isSame = entry.title === title && entry.link === link
+      outcome = !isOwnMessage(entry, personId)
+        ? 'refused'
+        : isSame || editionOf(entry) === edition
+          ? 'edited'
+          : 'outdated'
+      if (outcome !== 'edited' || isSame) return unchanged
       const { link_key, media_kind } = linkedAs({ link, media: entry.media })
       return {
         title,
@@ -123,7 +141,7 @@ export async function editEntry(
   } catch (error) {
     if (!isLooseleafError(error, 'NOT_FOUND')) throw error
   }
-  return isOwn
+  return outcome
 }
 
 /** Returns true for a message that this person wrote, and not for an entry of a source. */

@@ -70,7 +70,13 @@ async function fillSite(): Promise<void> {
     if (person_id === undefined) continue
     if (i % 7 === 0) await removeEntry(data, id, person_id, day(1))
     else if (i % 3 === 0 && source_id === undefined)
-      await editEntry(data, id, person_id, { title: some(WORDS, 5).join(' '), link: undefined }, day(2))
+      await editEntry(
+        data,
+        id,
+        person_id,
+        { title: some(WORDS, 5).join(' '), link: undefined, edition: '' },
+        day(2),
+      )
   }
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { alsoShared, editEntry, isOwnMessage, removeEntry } from '../../domain/entries/entries.ts'
+import { alsoShared, editEntry, editionOf, isOwnMessage, removeEntry } from '../../domain/entries/entries.ts'
 import { markRead } from '../../domain/home/commands.ts'
 import { isUnread } from '../../domain/home/home-list.ts'
 import { readThing } from '../../domain/site/partial-reads.ts'
@@ -10,8 +10,8 @@ import { cursorOf, idOf, toSignIn } from '../../http/request-values.ts'
 import { signedIn, unlessDown } from '../../http/viewer.ts'
 import type { Entry } from '../../kinds/entry.ts'
 import { EMPTY_FORM } from '../../ui/form-parts.tsx'
-import { messageForm } from '../home/form.ts'
 import { EditPage } from './edit-page.tsx'
+import { editForm } from './form.ts'
 import { entryView } from './entry-view.tsx'
 import { refusal } from './refusal.ts'
 
@@ -33,7 +33,7 @@ export async function entryRoutes(app: FastifyInstance): Promise<void> {
     const entry = await readThing(data.entries, id, 'entry')
     if (entry === undefined || !isOwnMessage(entry, request.viewer.id))
       throw await refusal(data, id, cannotEdit())
-    const values = { title: entry.title, link: entry.link ?? '' }
+    const values = { title: entry.title, link: entry.link ?? '', edition: editionOf(entry) }
     return reply.page((ctx) => <EditPage ctx={ctx} entryId={id} form={{ values, errors: {} }} />)
   })
 
@@ -41,13 +41,18 @@ export async function entryRoutes(app: FastifyInstance): Promise<void> {
     const { data } = request.site
     const viewer = signedIn(request)
     const id = idOf(request, 'entry')
-    const { values, errors } = checkForm(messageForm, request.fields)
+    const { values, errors } = checkForm(editForm, request.fields)
     if (errors !== undefined) {
       const form = { values: request.fields, errors }
       return reply.page((ctx) => <EditPage ctx={ctx} entryId={id} form={form} />, 422)
     }
-    if (!(await editEntry(data, id, viewer.id, values, request.now)))
-      throw await refusal(data, id, cannotEdit())
+    const outcome = await editEntry(data, id, viewer.id, values, request.now)
+    const stored = outcome === 'outdated' ? await data.entries.get(id) : undefined
+    if (stored !== undefined) {
+      const form = { values: { ...request.fields, edition: editionOf(stored) }, errors: {} }
+      return reply.page((ctx) => <EditPage ctx={ctx} entryId={id} form={form} stored={stored} />, 409)
+    }
+    if (outcome !== 'edited') throw await refusal(data, id, cannotEdit())
     return reply.redirect(`/entries/${id}`, 303)
   })
 
