@@ -69,6 +69,19 @@ test('a search that is empty, refused or without a match has a page that explain
   }
 })
 
+test('each example of the help is a link to a search that the site answers', async () => {
+  const { body } = await search('')
+  const examples = Array.from(
+    body.matchAll(/<dt><a href="\/search\?q=([^"]+)"/g),
+    ([, text]) => text as string,
+  )
+  expect(examples).toHaveLength(7)
+  for (const text of examples) {
+    const { statusCode } = await search(decodeURIComponent(text))
+    expect([text, statusCode]).toEqual([text, 200])
+  }
+})
+
 test('a search for a source that several titles match offers a search in each', async () => {
   const { data } = site.site
   const sources = ['Airship Weekly', 'The Airship Review'].map((title) => ({

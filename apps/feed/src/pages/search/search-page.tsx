@@ -94,9 +94,9 @@ function Choice({
   readonly sources: readonly { readonly source: Source; readonly href: string }[]
 }): JSX.Element {
   return (
-    <section aria-labelledby="choice">
+    <section class="results" aria-labelledby="choice">
       <h2 id="choice">Several sources have this in their titles</h2>
-      <ul class="choice">
+      <ul>
         {sources.map(({ source, href }) => (
           <li key={source.id}>
             <a href={href}>
@@ -121,8 +121,8 @@ const EXAMPLES: readonly { readonly text: string; readonly finds: string }[] = [
     finds: 'messages of a person and entries of their services, by the name in the address',
   },
   { text: 'source:"The Early Loaf"', finds: 'entries of a source, by words of its title' },
-  { text: 'has:image', finds: 'entries with a picture; also link, audio, video, and text for messages' },
-  { text: 'since:2026-02-01 before:2026-03-01', finds: 'entries of these days, in UTC' },
+  { text: 'from:mira has:link', finds: 'those with a link; also image, audio, video, and text for messages' },
+  { text: 'bread since:2026-02-01', finds: 'entries with this word since this day, in UTC; also before:' },
 ]
 
 function SearchHelp(): JSX.Element {
@@ -133,14 +133,17 @@ function SearchHelp(): JSX.Element {
         {EXAMPLES.map(({ text, finds }): ComponentChildren => (
           <div key={text}>
             <dt>
-              <code>{text}</code>
+              <a href={`/search?q=${encodeURIComponent(text)}`}>
+                <code>{text}</code>
+              </a>
             </dt>
             <dd>{finds}</dd>
           </div>
         ))}
       </dl>
       <p class="faint">
-        Case and accents make no difference. Parts can be combined: an entry has to match all of them.
+        Case and accents make no difference. Parts can be combined: an entry has to match all of them. has:,
+        since: and before: only narrow a search.
       </p>
     </section>
   )
