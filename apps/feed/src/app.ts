@@ -94,6 +94,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     immutable: true,
     maxAge: '365d',
   })
+  // Browsers ask for it on pages that name no icon, such as those of the window.
+  app.get('/favicon.ico', async (_request, reply) => reply.redirect('/assets/icon.svg', 308))
   const streams = createStreams({ site, onError, readPulse: pulse?.read, ...options.live })
   await app.register(liveRoutes, { streams })
   await app.register(routes)

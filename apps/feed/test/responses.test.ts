@@ -129,6 +129,7 @@ test.each([
   ['/people/', '/people'],
   ['/people/mira/?after=x', '/people/mira?after=x'],
   ['/nothing/', '/nothing'],
+  ['/favicon.ico', '/assets/icon.svg'],
 ])('the address %s leads to %s', async (url, target) => {
   const { statusCode, headers } = await get(url)
   expect([statusCode, headers.location]).toEqual([308, target])

@@ -76,7 +76,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
     for (let redirects = 0; ; redirects++) {
       const refusal = guard.refusalOf(url)
       if (refusal !== undefined) {
-        const reason = redirects === 0 ? refusal : `It redirects to ${url.host}. ${refusal}`
+        const reason = redirects === 0 ? refusal : `It redirects to ${url.host || url.protocol}. ${refusal}`
         return { type: 'failed', failure: { reason } }
       }
       const response = await fetch(url, { dispatcher: agent, redirect: 'manual', headers, signal })
