@@ -41,8 +41,7 @@ export function PersonPage(props: PersonPageProps): JSX.Element {
         <div>
           <h1 dir="auto">{person.full_name}</h1>
           <p class="faint">
-            <span class="handle">{person.name}</span>, here since{' '}
-            <TimeAgo time={person.joined} now={ctx.now} />
+            <span class="handle">{person.name}</span>, joined <TimeAgo time={person.joined} now={ctx.now} />
           </p>
           {person.bio === '' ? null : <p dir="auto">{person.bio}</p>}
           <BringsIn home={home} sources={sources} />
