@@ -242,7 +242,8 @@ const keys = {
   j: ['next entry', () => move(1)],
   k: ['previous entry', () => move(-1)],
   o: ['open the entry, like Enter', () => click('.when')],
-  l: ['like, or unlike', () => click('[formaction$=like]')],
+  // For visitors, liking is a link to the sign-in page.
+  l: ['like, or unlike', () => click('[formaction$=like], .actions > [href^="/sign-in"]')],
   c: ['comment', () => click('[href$="#comment"]') ?? $('#comment')?.focus()],
   h: ['hide', () => click('[formaction$="/hide"]')],
   u: ['undo hiding', () => click('[formaction$="/show"]', current()?.dataset.of ? current() : main)],
@@ -285,7 +286,7 @@ start()
 for (const key of Object.keys(localStorage))
   if (key.startsWith('draft ') && location.href.includes(JSON.parse(stored(key)).once)) stored(key, '')
 
-for (const form of document.querySelectorAll('.comment-form, .composer')) {
+for (const form of document.querySelectorAll('form:has([name=once])')) {
   const key = `draft ${viewer} ${form.getAttribute('action')}`
   const fields = [...form.elements].filter(({ name, type }) => name === 'once' || /^text/.test(type))
   const isEmpty = () => fields.every(({ name, value }) => name === 'once' || !value)

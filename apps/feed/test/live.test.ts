@@ -198,6 +198,48 @@ test.skipIf(!hasBrowser)(
   },
 )
 
+test.skipIf(!hasBrowser)(
+  'the key of likes leads a visitor to the sign-in page, and back to the entry',
+  async () => {
+    const strangers = await browser.newContext({ baseURL: site.url })
+    const visitor = await strangers.newPage()
+    await visitor.goto('/')
+    await visitor.keyboard.press('j')
+    const id = await visitor.evaluate(() => document.activeElement?.id)
+    await visitor.keyboard.press('l')
+    await visitor.waitForURL('**/sign-in*')
+    await visitor.getByRole('button', { name: 'Oskar' }).click()
+    await visitor.waitForURL(`**/#${id}`)
+    await strangers.close()
+  },
+)
+
+test.skipIf(!hasBrowser)(
+  'the draft of a form that posts again, and that of an edit, are gone once they are saved',
+  async () => {
+    const field = page.getByLabel('Share something')
+    const post = async (text: string): Promise<void> => {
+      await field.fill(text)
+      await page.getByRole('button', { name: 'Post' }).click()
+      await page.waitForURL('**/entries/*')
+    }
+    await page.goto('/post')
+    await post('First thought')
+    // The browser has kept this page, with the form that was posted.
+    await page.goto('/post')
+    await post('Second thought')
+    await page.goto('/post')
+    expect(await field.inputValue()).toBe('')
+
+    await page.goBack()
+    await page.getByRole('link', { name: 'Edit' }).click()
+    await page.getByLabel('Your message').fill('Third thought')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: 'Third thought' }).waitFor()
+    expect(await page.evaluate(() => Object.keys(localStorage))).toEqual([])
+  },
+)
+
 test.skipIf(!hasBrowser)('the parts of the script are accessible in both color schemes', async () => {
   await site.post('noor', 'To be announced')
   await pillOf(page).waitFor()
