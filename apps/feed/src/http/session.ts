@@ -67,7 +67,8 @@ export async function signIn(
 
 export async function signOut(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   await request.session.destroy()
-  void reply.clearCookie(SESSION_COOKIE, COOKIE_OPTIONS)
+  // Browsers would show kept pages, such as the settings, to the next person who goes back.
+  void reply.clearCookie(SESSION_COOKIE, COOKIE_OPTIONS).header('clear-site-data', '"cache"')
 }
 
 /** Renews the session and its cookie. */
