@@ -183,6 +183,26 @@ test.skipIf(!found)('a file is imported by the form, and the import is undone', 
   expect(await page.locator('.imports').count()).toBe(0)
 })
 
+test.skipIf(!found)('no button of a home page breaks a word, at any width', async () => {
+  await signIn('Noor Tamarind')
+  for (const width of [360, 640, 768, 910, 1000, 1160, 1440, 1920]) {
+    await page.setViewportSize({ width, height: 800 })
+    const broken = await page.locator('button:visible').evaluateAll((buttons) =>
+      buttons.flatMap((button) => {
+        const text = button.firstChild
+        if (!(text instanceof Text)) return []
+        return Array.from(text.data.matchAll(/\S+/g)).flatMap(({ 0: word, index }) => {
+          const range = document.createRange()
+          range.setStart(text, index)
+          range.setEnd(text, index + word.length)
+          return range.getClientRects().length > 1 ? [word] : []
+        })
+      }),
+    )
+    expect({ width, broken }).toEqual({ width, broken: [] })
+  }
+})
+
 test.skipIf(!found)('no page is wider than a screen of 360 or 1280 px', async () => {
   await signIn('Yara Nightjar')
   const widths = [360, 1280]

@@ -26,19 +26,19 @@ export function Strip({ pulse, window }: { readonly pulse: Pulse; readonly windo
   const [posts, statements, p99, time, expected, sign, delivered, play] = stripTexts(pulse)
   return (
     <aside class="strip" aria-label="The site now">
-      <span>
+      <span title="New entries per second">
         <b>{posts}</b> posts/s
       </span>{' '}
-      <span>
+      <span title="Statements to all databases per second">
         <b>{statements}</b> statements/s
       </span>{' '}
-      <span>
+      <span title="One call to the store in a hundred took longer than this">
         p99 <b>{p99}</b>
       </span>{' '}
       <span>
         at <b>{time}</b>
       </span>{' '}
-      <span>
+      <span title="Home pages that should have got a new entry, and those that have got it">
         expected <b>{expected}</b> <b>{sign}</b> <b>{delivered}</b> delivered
       </span>{' '}
       <a href={`${window}/day`}>
