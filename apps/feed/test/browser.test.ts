@@ -183,6 +183,22 @@ test.skipIf(!found)('a file is imported by the form, and the import is undone', 
   expect(await page.locator('.imports').count()).toBe(0)
 })
 
+test.skipIf(!found)('a refused form comes back with the focus in its first wrong field', async () => {
+  const focused = (): Promise<string> => page.evaluate(() => (document.activeElement as HTMLInputElement).name)
+  await page.goto('/join')
+  await page.getByLabel('Name', { exact: true }).fill('not a name')
+  await page.getByLabel('Full name').fill('Somebody')
+  await page.getByLabel('Password').fill('too short')
+  await page.getByRole('button', { name: 'Join' }).click()
+  await page.getByRole('alert').waitFor()
+  expect(await focused()).toBe('name')
+  await page.getByLabel('Name', { exact: true }).fill('a-name')
+  await page.getByLabel('Password').fill('too short')
+  await page.getByRole('button', { name: 'Join' }).click()
+  await page.getByRole('alert').waitFor()
+  await expect.poll(focused).toBe('password')
+})
+
 test.skipIf(!found)('no button of a home page breaks a word, at any width', async () => {
   await signIn('Noor Tamarind')
   for (const width of [360, 640, 768, 910, 1000, 1160, 1440, 1920]) {

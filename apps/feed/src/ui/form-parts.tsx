@@ -92,6 +92,8 @@ export function Field(props: FieldProps): JSX.Element {
     maxLength: props.maxLength,
     required: props.required ?? !optional,
     'aria-invalid': error === undefined ? undefined : ('true' as const),
+    // The browser takes the first of several.
+    autoFocus: error !== undefined,
     'aria-describedby': described === '' ? undefined : described,
   }
   const value = type === 'password' ? '' : (form.values[name] ?? '')

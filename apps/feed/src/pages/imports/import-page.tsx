@@ -81,6 +81,7 @@ function ImportForm({ ctx, form }: { readonly ctx: PageContext; readonly form: F
           required
           accept=".xml,.rss,.atom,.rdf,.json,.opml,application/xml,text/xml,application/json"
           aria-invalid={error === undefined ? undefined : 'true'}
+          autoFocus={error !== undefined}
           aria-describedby={error === undefined ? 'f-files-hint' : 'f-files-hint f-files-error'}
         />
       </div>
