@@ -184,7 +184,8 @@ test.skipIf(!found)('a file is imported by the form, and the import is undone', 
 })
 
 test.skipIf(!found)('a refused form comes back with the focus in its first wrong field', async () => {
-  const focused = (): Promise<string> => page.evaluate(() => (document.activeElement as HTMLInputElement).name)
+  const focused = (): Promise<string> =>
+    page.evaluate(() => (document.activeElement as HTMLInputElement).name)
   await page.goto('/join')
   await page.getByLabel('Name', { exact: true }).fill('not a name')
   await page.getByLabel('Full name').fill('Somebody')

@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { LightMyRequestResponse } from 'fastify'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { createVisitor, openTestSite, type TestSite } from './support.ts'
+import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
 
 let site: TestSite
 beforeAll(async () => {
@@ -107,6 +107,16 @@ test.each([
   const reply = await site.app.inject({ method, url, ...(method === 'GET' ? {} : { headers, payload: '<' }) })
   expect([reply.statusCode, reply.headers['allow']]).toEqual([405, allow])
   expect(reply.headers['content-type']).toBe('text/html; charset=utf-8')
+})
+
+test.each([
+  ['/settings/profile', '/settings'],
+  ['/entries/01234567-89ab-7cde-8f01-23456789abcd/like', '/entries/01234567-89ab-7cde-8f01-23456789abcd'],
+])('the page of status 405 at the address %s of a form leads to the page above it', async (url, above) => {
+  const { statusCode, body } = await get(url)
+  expect(statusCode).toBe(405)
+  expect(textOf(body)).toContain('To the page of this form')
+  expect(body).toContain(`href="${above}"`)
 })
 
 test('a form to an address that does not exist is a page of status 404', async () => {

@@ -13,7 +13,8 @@ export function pagePath(request: FastifyRequest): string {
   return safePath(request.fields['back']) ?? pageAbove(request)
 }
 
-function pageAbove(request: FastifyRequest): string {
+/** Returns the page above an address, such as the entry of a form about it. */
+export function pageAbove(request: FastifyRequest): string {
   const pattern = request.routeOptions.url?.split('/') ?? []
   const path = (request.url.split('?')[0] as string).split('/')
   for (let length = pattern.length; length > 1; length--) {

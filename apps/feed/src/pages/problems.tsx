@@ -5,6 +5,7 @@ import { notFound, problemOf, UnknownHost, type Problem } from '../http/problem.
 import { isRead } from '../http/request-values.ts'
 import { shared } from '../http/shared.ts'
 import { readViewer } from '../http/viewer.ts'
+import { pageAbove } from './page-path.ts'
 import { ProblemPage, type RefusedForm } from '../ui/frame/problem-page.tsx'
 import { UnknownHostPage } from '../ui/frame/unknown-host-page.tsx'
 
@@ -49,9 +50,20 @@ async function sendProblem(
     return reply.type('text/plain; charset=utf-8').send(`${title}: ${message}\n`)
   }
   const again = status === 503 && isRead(request) ? safePath(request.url) : undefined
+  const above = status === 405 ? pageAbove(request) : undefined
   const form = problem.maySendAgain ? refusedForm(request) : undefined
   return reply.page(
-    (ctx) => <ProblemPage ctx={ctx} status={status} title={title} text={message} again={again} form={form} />,
+    (ctx) => (
+      <ProblemPage
+        ctx={ctx}
+        status={status}
+        title={title}
+        text={message}
+        again={again}
+        above={above}
+        form={form}
+      />
+    ),
     status,
   )
 }

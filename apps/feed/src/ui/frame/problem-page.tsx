@@ -9,6 +9,8 @@ export interface ProblemPageProps {
   readonly text: string
   /** Address to try again; undefined if trying again cannot help. */
   readonly again: string | undefined
+  /** Address of the page whose form this address is for; the home page, or undefined, if there is none. */
+  readonly above?: string | undefined
   /** A refused form that may be sent again; undefined if there is none. */
   readonly form?: RefusedForm | undefined
 }
@@ -21,8 +23,16 @@ export interface RefusedForm {
 }
 
 /** The page of an error. */
-export function ProblemPage({ ctx, status, title, text, again, form }: ProblemPageProps): JSX.Element {
-  const hasButton = again !== undefined || form?.fields !== undefined
+export function ProblemPage({
+  ctx,
+  status,
+  title,
+  text,
+  again,
+  above = '/',
+  form,
+}: ProblemPageProps): JSX.Element {
+  const hasButton = again !== undefined || form?.fields !== undefined || above !== '/'
   return (
     <Layout ctx={ctx} title={title}>
       <section class="problem">
@@ -37,6 +47,11 @@ export function ProblemPage({ ctx, status, title, text, again, form }: ProblemPa
           {again === undefined ? null : (
             <a class="button" href={again}>
               Try again
+            </a>
+          )}
+          {above === '/' ? null : (
+            <a class="button" href={above}>
+              To the page of this form
             </a>
           )}
           {again === '/' ? null : (
