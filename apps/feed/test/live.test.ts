@@ -210,6 +210,7 @@ test.skipIf(!hasBrowser)(
     await visitor.waitForURL('**/sign-in*')
     await visitor.getByRole('button', { name: 'Oskar' }).click()
     await visitor.waitForURL(`**/#${id}`)
+    expect(await visitor.getByText('Signed in as').count()).toBe(1)
     await strangers.close()
   },
 )
@@ -230,7 +231,8 @@ test.skipIf(!hasBrowser)('going back after a sign-out shows no own page', async 
   await page.locator('.who').getByRole('button', { name: 'Sign out' }).click()
   await page.waitForURL('**/')
   await page.goBack()
-  await page.getByRole('heading', { name: 'Sign in' }).waitFor({ timeout: 5_000 })
+  await page.waitForURL('**/sign-in?back=%2Fsettings')
+  expect(await page.getByText('Signed-in browsers').count()).toBe(0)
 })
 
 test.skipIf(!hasBrowser)('the parts of the script are accessible in both color schemes', async () => {
