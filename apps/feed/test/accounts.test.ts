@@ -53,6 +53,7 @@ test.each([
   [{ name: 'Mira' }, 'Somebody has this name already.'],
   [{ name: 'admin' }, 'This name is reserved.'],
   [{ full_name: ' ' }, 'Type the name that people call you.'],
+  [{ full_name: '\u3164\u200d' }, 'Type the name that people call you.'],
   [{ address: 'nowhere' }, 'This is no e-mail address'],
   [{ password: 'too short' }, 'A password has at least 10 characters.'],
 ])(

@@ -86,6 +86,7 @@ test('a message is posted, found on the page of everything, and escaped', async 
 
 test.each([
   [{ title: '  \n ', link: '' }, 'Write a few words first.'],
+  [{ title: '\u2060\u3164 \u00ad', link: '' }, 'Write a few words first.'],
   [{ title: 'x'.repeat(501), link: '' }, 'A message has at most 500 characters; this one has 501.'],
   [{ title: 'keep these words', link: 'javascript:alert(1)' }, 'The link has to be the address of a page'],
   [{ title: 'keep these words', link: 'not a link' }, 'The link has to be the address of a page'],

@@ -27,3 +27,9 @@ test('control characters, lone surrogates and hidden direction marks are removed
   expect(tidyText('a\u0000b\u202ec\ud800d\r\n\r\n\r\n\r\ne', 50)).toBe('abc\ufffdd\n\ne')
   expect(tidyLine('a\n\n b', 50)).toBe('a b')
 })
+
+test('a text of invisible characters alone is empty, and an emoji of several characters stays whole', () => {
+  for (const invisible of ['\u2060', '\u3164\u115f', '\u2800 \u00ad', '\u200d\ufe0f'])
+    expect(tidyText(invisible, 100)).toBe('')
+  expect(tidyText('👩\u200d🚀 ❤\ufe0f', 100)).toBe('👩\u200d🚀 ❤\ufe0f')
+})

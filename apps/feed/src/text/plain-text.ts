@@ -21,9 +21,12 @@ export function plainTextOf(html: string, limit: number): string {
   return tidyText(unescapeHtml(stripped), limit)
 }
 
+/** Text that shows nothing. Unlike white space, such characters also join others, as in many emoji. */
+const INVISIBLE = /^[\s\p{Default_Ignorable_Code_Point}\u2800]*$/u
+
 /**
  * Normalizes text for storing: removes control characters and lone surrogates, folds blank lines, and cuts it at a word with an
- * ellipsis.
+ * ellipsis. Returns '' if nothing of the text is visible.
  */
 export function tidyText(text: string, limit: number): string {
   const tidy = text
@@ -35,7 +38,7 @@ export function tidyText(text: string, limit: number): string {
     .replace(/ ?\n ?/g, '\n')
     .replace(/\n{3,}/g, '\n\n')
     .trim()
-  return cutAtWord(tidy, limit)
+  return INVISIBLE.test(tidy) ? '' : cutAtWord(tidy, limit)
 }
 
 /** Normalizes text to one line. */
