@@ -1,5 +1,7 @@
-import { createConsole } from '@looseleaf/console'
+import { createConsole, type ActPage } from '@looseleaf/console'
+import { markup } from '@looseleaf/console/kit'
 import { DataStore, memoryShards } from 'looseleaf'
+import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { visitConsole } from '../../test/support.ts'
 import { growPage } from './grow-page.ts'
@@ -41,3 +43,24 @@ test('a shard is drained after a question and removed by their buttons, and its 
   expect(await page()).not.toContain('Remove memory 2')
   for (const [n, { id }] of put.entries()) expect(await store.get(id)).toMatchObject({ n })
 }, 60_000)
+
+test('an act of another page is shown once, and leaves the buttons of moves', async () => {
+  await using store = await DataStore.open({ shards: memoryShards(2), migrate: true, onWarning: () => {} })
+  const waiting: ActPage = {
+    name: 'wait',
+    label: 'Wait',
+    title: 'Wait',
+    lead: markup`Waits.`,
+    acts: ['wait'],
+    part: async () => ({ body: markup`<p>Nothing.</p>` }),
+    plan: (name, about) => ({ name, about, endLabel: 'Cancel', run: ({ signal }) => once(signal, 'abort') }),
+  }
+  const grow = growPage({ store, latencies: createLatencies() })
+  const pages = createConsole({ store, base: '/store', acts: { onAct: () => {} }, pages: [grow, waiting] })
+  const served = visitConsole(pages)
+  await served.act('/store/wait', { wait: 'for a write' })
+  const text = await served.text('/store/grow')
+  expect(text.match(/is running/g)).toHaveLength(1)
+  expect(text).toContain('Rebalance the shards')
+  pages.close()
+})

@@ -19,6 +19,8 @@ export interface GrowPageOptions {
   readonly latencies: Latencies
 }
 
+/** Acts of which one at a time may run. */
+const MOVES: readonly string[] = ['rebalance', 'drain', 'remove']
 /** Subjects of the acts. */
 const NEW_SHARD = 'a shard'
 const ALL_SHARDS = 'the shards'
@@ -44,7 +46,7 @@ export function growPage({ store, latencies }: GrowPageOptions): ActPage {
   /** Renders the buttons; while buckets move, the state of that act in place of the others. */
   function buttons(running: KnownActs['running']): Html {
     const next = nextAddress(shards)
-    const moving = running.filter(({ name }) => name !== 'join')
+    const moving = running.filter(({ name }) => MOVES.includes(name))
     const acts = moving.length > 0 ? moving.map(({ name, about }) => ({ name, about })) : offeredMoves(shards)
     return markup`<p class="acts">${next === undefined ? undefined : actOrState(running, 'join', NEW_SHARD, `Add ${next}`, 'A shard is being added')}
 ${acts.map(({ name, about }) => actOrState(running, name, about, `${capital(name)} ${about}`, `“${name} ${about}” is running`))}</p>`
@@ -92,7 +94,7 @@ ${acts.map(({ name, about }) => actOrState(running, name, about, `${capital(name
     lead: markup`A shard joins while the site is in use, takes a share of the data, and can be drained and removed again. Reads go on; a write of a bucket that is just being handed over waits some milliseconds. The plot shows the effect.`,
     suggestion: (address) =>
       markup`<a href="${address}">Grow</a>: add a database, move data to it, and drain it again, while you read and post.`,
-    acts: ['join', 'rebalance', 'drain', 'remove'],
+    acts: ['join', ...MOVES],
     async part({ isAllowed, running, ended }) {
       const moves = await read().catch((error: unknown) =>
         error instanceof Error ? error.message : String(error),
