@@ -94,6 +94,7 @@ export type { LayoutMove, LayoutShard, StoreLayout } from './ports/layout.ts'
 export type {
   ArrivedBuckets,
   AwayBuckets,
+  CopiedVersion,
   ComingBuckets,
   LeavingBuckets,
   ShardServes,

@@ -1,5 +1,5 @@
-import { isLooseleafError, LooseleafError } from '@looseleaf/core'
-import type { CatalogEntry } from '@looseleaf/core/internal'
+import { formatId, isLooseleafError, LooseleafError } from '@looseleaf/core'
+import type { CatalogEntry, CopiedVersion } from '@looseleaf/core/internal'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import {
   compareEntities,
@@ -28,25 +28,33 @@ export interface Copier {
   readonly attempt: Attempt
   /** The target of the last copies. */
   readonly target: CopyTarget
+  /** The last copy since the target began with a group; undefined if there was none. */
+  readonly last: CopiedVersion | undefined
   copy<T extends Copied>(send: (target: CopyTarget) => Promise<T>): Promise<T>
   /**
    * Begins another pass. Each pass has an entity once at most, and the target keeps the copy of a later pass. Two statements if the pass before
    * has copied anything, so call it before a seal.
    */
   beginPass(): Promise<void>
-  /** Sends further copies to this target: the mover itself has changed the target's catalog. */
-  goOn(target: CopyTarget): void
+  /** Goes on after the target has begun with a group. Sends further copies to `next`, if the mover itself has changed the target's catalog. */
+  goOn(next: CopyTarget | undefined): void
 }
 
 export function createCopier({ work }: MoveJob, attempt: Attempt, begun: CopyTarget): Copier {
   let target = begun
   let isUsed = false
+  let last: CopiedVersion | undefined
   return {
     attempt,
     get target() {
       return target
     },
+    get last() {
+      return last
+    },
     goOn(next) {
+      last = undefined
+      if (next === undefined) return
       target = next
       isUsed = false
     },
@@ -59,6 +67,7 @@ export function createCopier({ work }: MoveJob, attempt: Attempt, begun: CopyTar
         try {
           const done = await send(target)
           isUsed ||= done.copied > 0
+          if (done.last !== undefined) last = { id: formatId(done.last.id), version: done.last.version }
           return done
         } catch (error) {
           if (!isLooseleafError(error, 'STALE_EPOCH') || renewals >= MAX_RENEWALS) throw error

@@ -69,7 +69,7 @@ async function handOverGroup(job: MoveJob, copier: Copier, group: string, left: 
     if (away !== undefined) {
       const next = await beginGroup(work, away, target, copier.target)
       if (next === undefined) await beginTarget(context, move.to, { signal })
-      else copier.goOn(next)
+      copier.goOn(next)
       const sealedMs = Math.round((elapsed() - began) * 10) / 10
       lease.record.seals.push(sealedMs)
       context.events.happened({
@@ -108,5 +108,5 @@ async function sealAndHandOver(
   record.counts.entities += copied
   if (different > 0) throw await differentCopies(job, work.move.id, different, 0)
   const end = Math.max(record.place.updated, lastUpdated + 1)
-  return handOver(work, copier.attempt, group, sealed, end)
+  return handOver(work, copier.attempt, group, sealed, { end, last: copier.last })
 }

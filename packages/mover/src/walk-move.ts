@@ -9,6 +9,7 @@ import {
   handedOver,
   leave,
   beginTarget,
+  requireBegun,
   UNCHECKED_WAIT_MS,
   undoMove,
 } from '@looseleaf/protocol/internal'
@@ -66,6 +67,7 @@ async function fill(job: MoveJob): Promise<void> {
   }
   const attempt = await leave(work)
   await beginTarget(work.context, work.move.to, { signal: work.signal })
+  await requireBegun(work)
   if (attempt === undefined) return
   const wasCompared = record.step === 'sealing'
   const target = await come(work, attempt, { keepsCopies: record.cleared })

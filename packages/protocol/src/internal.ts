@@ -75,7 +75,7 @@ export { throttleReasons, type Throttled, type ThrottleReason } from './throttle
 export { chunks } from './chunks.ts'
 export { announceMove, announceTarget, endMove, type PlannedMove } from './moves/announce.ts'
 export { come, copyTarget, leave, renewTarget, type Attempt, type CopyTarget } from './moves/attempt.ts'
-export { beginGroup, beginTarget } from './moves/begin-target.ts'
+export { beginGroup, beginTarget, requireBegun } from './moves/begin-target.ts'
 export { compareEntities, countExtra, type Comparison } from './moves/compare-entities.ts'
 export { copyEntities, type Copied, type CopiedPage, type CopyRange } from './moves/copy-entities.ts'
 export { copyLast, type LastCopy } from './moves/last-copy.ts'

@@ -1,3 +1,5 @@
+import type { EntityId } from '../entities/entity-id.ts'
+
 /**
  * The buckets whose entities a shard serves, and those on their way from or to it. A part of the shard's own catalog: each change raises
  * the epoch of this shard alone, so the shard refuses the writes of processes that do not know the change.
@@ -45,6 +47,16 @@ export interface AwayBuckets extends BucketsInMotion {
    * 1970. A follower that began at it or later reads the entities on the other shard.
    */
   readonly emptied?: number | undefined
+  /**
+   * The entity that was copied last, unless the other shard has begun to serve buckets of the move since. With this copy it has all of them;
+   * without, it went back to an earlier state.
+   */
+  readonly last?: CopiedVersion | undefined
+}
+
+export interface CopiedVersion {
+  readonly id: EntityId
+  readonly version: number
 }
 
 export interface ComingBuckets extends BucketsInMotion {

@@ -1,3 +1,4 @@
+import { isId } from '@looseleaf/core'
 import { parseRanges, toObject } from '@looseleaf/core/internal'
 
 /** Fields that every version has written since the first. A catalog of another format is checked by the reader of the catalog. */
@@ -51,7 +52,13 @@ function isServes(serves: unknown): boolean {
 }
 
 function isAway(record: Readonly<Record<string, unknown>>): boolean {
-  return isInMotion(record, 'to', 'end') && isCount(record['emptied'] ?? 0)
+  const { emptied = 0, last } = record
+  return isInMotion(record, 'to', 'end') && isCount(emptied) && (last === undefined || isVersion(last))
+}
+
+function isVersion(value: unknown): boolean {
+  const { id, version } = toObject(value) ?? {}
+  return isId(id) && isCount(version)
 }
 
 function isInMotion(record: Readonly<Record<string, unknown>>, ...counts: readonly string[]): boolean {

@@ -1,4 +1,4 @@
-import type { CallOptions } from '@looseleaf/core'
+import { LooseleafError, type CallOptions } from '@looseleaf/core'
 import {
   unionOfRanges,
   withoutRanges,
@@ -11,6 +11,8 @@ import { timeBelowFloor } from '../floor.ts'
 import { shardAt } from '../shards.ts'
 import type { CopyTarget } from './attempt.ts'
 import type { MoveWork } from './move-work.ts'
+import { withoutCopies } from './missing-copies.ts'
+import { lostTarget } from './owner-faults.ts'
 import {
   changeOwn,
   hasAttempt,
@@ -30,7 +32,7 @@ interface Departure extends AwayBuckets {
  * Lets a shard begin to serve the buckets that other shards have given up to it. Any process may call it, and a writer or reader that finds
  * such a bucket does, so that no caller waits for a mover that has died. Resolves when the shard serves them, and the record of that is durable.
  *
- * The target begins only with the attempt that was handed over, because only its copies are complete. The record of the source has to be
+ * The target begins only with the attempt that was handed over, because only its copies are complete, and only if it still has them. The record of the source has to be
  * durable first: 1. The target begins. 2. The source crashes, and has lost the record. Both would accept writes of the bucket.
  *
  * The target is flushed even if nothing is due:
@@ -85,7 +87,27 @@ async function dueFrom(
   if (!visible.serves.away?.some(isDue)) return []
   // A record that is there before and after a flush is durable.
   const { serves } = await changeOwn(context, from, () => undefined, options, visible)
-  return (serves.away ?? []).filter(isDue).map((away) => ({ ...away, from }))
+  const due = (serves.away ?? []).filter(isDue)
+  const lacking = new Set(await withoutCopies(context, number, due, options))
+  return due.filter((away) => !lacking.has(away)).map((away) => ({ ...away, from }))
+}
+
+/**
+ * Throws `CONFLICT` if the target has not begun with buckets that the source has given up in this move: it went back to an earlier state, and
+ * the source may have the only copies.
+ */
+export async function requireBegun({ context, move, signal }: MoveWork): Promise<void> {
+  const [source, target] = await Promise.all([
+    loadOwn(context, move.from, { signal }),
+    loadOwn(context, move.to, { signal }),
+  ])
+  // A later move may have brought the buckets again.
+  const arrived = target.serves.arrived?.filter((each) => each.move >= move.id) ?? []
+  const there = unionOfRanges(...arrived.map(({ buckets }) => buckets))
+  for (const away of ofMove(source.serves.away, move.id)) {
+    const lost = withoutRanges(away.buckets, there)
+    if (lost !== '') throw new LooseleafError('CONFLICT', lostTarget({ ...away, from: move.from })(lost))
+  }
 }
 
 function begun(

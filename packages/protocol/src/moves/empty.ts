@@ -2,6 +2,7 @@ import { isLooseleafError, parseId } from '@looseleaf/core'
 import { unionOfRanges, withoutRanges, type AwayBuckets } from '@looseleaf/core/internal'
 import { readProgress, type ConsumerProgress } from '../consumers/consumer-progress.ts'
 import { joinedRegistry, readRegistries } from '../consumers/registrations.ts'
+import { requireBegun } from './begin-target.ts'
 import { discardAt, discardRowsAt } from './discard.ts'
 import { entitiesIn, sourceOf, type MoveWork } from './move-work.ts'
 import { bucketsOfMove, changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
@@ -21,7 +22,7 @@ export interface AwaitedConsumers {
 /**
  * Deletes the entities, pending rows, index rows and claims of a move at its source, after `endMove`. The source's record says so first.
  * Leaves buckets alone that the source may have again by now; resolves with undefined if these are all. Deletes nothing while consumers
- * have to read the rows, and resolves with their names. Repeatable.
+ * have to read the rows, and resolves with their names. Throws `CONFLICT` if the target has lost the buckets. Repeatable.
  *
  * Every delete carries the epoch of the source by which the buckets were somewhere else:
  * 1. A mover is suspended before it sends a delete.
@@ -30,6 +31,7 @@ export interface AwaitedConsumers {
  */
 export async function emptySource(work: MoveWork): Promise<Emptied | AwaitedConsumers | undefined> {
   const { context, move, signal } = work
+  await requireBegun(work)
   let own = await loadOwn(context, move.from, { signal })
   if (foreignBuckets(work, own) !== '' && !isEmptied(work, own)) {
     const behind = await consumersBehind(work)

@@ -39,7 +39,7 @@ export function seal(
  * 2. A writer has waited for a second, takes the seal away, and commits an entity at the source.
  * 3. The mover goes on. Without the token the target would begin without that entity.
  *
- * `end` is a time of writing above that of every entity of the group. Resolves with undefined if nothing was changed: copy the rest and seal
+ * `end` is a time of writing above that of every entity of the group, and `last` the entity that was copied last. Resolves with undefined if nothing was changed: copy the rest and seal
  * again. With the record, which is durable, the group can only go forward, and `beginGroup` is next.
  *
  * The epoch follows that of the seal, without another reading of the clock: after a failover that loses both, the clock is past both.
@@ -49,10 +49,10 @@ export async function handOver(
   { attempt }: Attempt,
   group: string,
   sealed: OwnBuckets,
-  end: number,
+  { end, last }: Pick<AwayBuckets, 'end' | 'last'>,
 ): Promise<AwayBuckets | undefined> {
   const { serves } = sealed
-  const away: AwayBuckets = { move: move.id, attempt, buckets: group, to: move.to, end }
+  const away: AwayBuckets = { move: move.id, attempt, buckets: group, to: move.to, end, last }
   const [leaving] = (serves.leaving ?? []).filter((record) => record.move === move.id)
   if (leaving === undefined) throw endedMove(move, 'another process has ended it')
   const kept = withoutRanges(leaving.buckets, group)

@@ -12,6 +12,7 @@ import {
   loadShardCatalogs,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
+import { withoutCopies } from './missing-copies.ts'
 import { hasAttempt } from './own-buckets.ts'
 
 /** Buckets that do not have exactly one shard, although no process is handing them over. */
@@ -41,7 +42,7 @@ export async function ownerFaults(
   options: CallOptions,
 ): Promise<readonly OwnerFault[]> {
   const first = await loadShardCatalogs(context.driver, options)
-  const seen = faultsIn(context, first)
+  const seen = faultsIn(context, first, await lackingIn(context, first, options))
   if (seen.length === 0) return []
   const second = await loadShardCatalogs(context.driver, options)
   const hasStayed = ({ place }: Found): boolean =>
@@ -57,7 +58,30 @@ export async function ownerFaults(
 /** The catalogs of the shards, by number; undefined for one that has none any more. */
 type Catalogs = readonly (ShardCatalog | undefined)[]
 
-function faultsIn({ router }: EngineContext, catalogs: Catalogs): readonly Found[] {
+/** Returns the records of buckets that their new shard could begin with, if it had all of the copies. */
+async function lackingIn(
+  context: EngineContext,
+  catalogs: Catalogs,
+  options: CallOptions,
+): Promise<ReadonlySet<AwayBuckets>> {
+  const lacking = new Set<AwayBuckets>()
+  for (const source of catalogs) {
+    for (const [to, target] of catalogs.entries()) {
+      const due = source?.serves?.away?.filter(
+        (away) => away.to === to && hasAttempt(target?.serves?.coming, away),
+      )
+      if (due === undefined || due.length === 0) continue
+      for (const away of await withoutCopies(context, to, due, options)) lacking.add(away)
+    }
+  }
+  return lacking
+}
+
+function faultsIn(
+  { router }: EngineContext,
+  catalogs: Catalogs,
+  lacking: ReadonlySet<AwayBuckets>,
+): readonly Found[] {
   const count = bucketsOf(router)?.shards.length
   const layout = latestLayout(catalogs)
   // A store without moves has the owners of its layout.
@@ -68,15 +92,16 @@ function faultsIn({ router }: EngineContext, catalogs: Catalogs): readonly Found
   )
     return []
   const owners = Array.from({ length: count }, (): number[] => [])
-  const departures = new Map<number, AwayBuckets & { readonly from: number }>()
+  const departures = new Map<number, { readonly away: AwayBuckets; readonly from: number }>()
+  for (const [from, catalog] of catalogs.entries())
+    for (const away of catalog?.serves?.away ?? [])
+      for (const bucket of bucketsIn(away.buckets))
+        if (away.move >= (departures.get(bucket)?.away.move ?? 0)) departures.set(bucket, { away, from })
   for (const [number, catalog] of catalogs.entries()) {
     const serves = catalog?.serves
+    // A shard without a record of its own never had a bucket that another one gave up, whatever the layout says.
     for (const bucket of bucketsIn(serves?.owns ?? layout.shards[number]?.buckets ?? ''))
-      owners[bucket]?.push(number)
-    for (const away of serves?.away ?? [])
-      for (const bucket of bucketsIn(away.buckets))
-        if (away.move >= (departures.get(bucket)?.move ?? 0))
-          departures.set(bucket, { ...away, from: number })
+      if (serves !== undefined || !departures.has(bucket)) owners[bucket]?.push(number)
   }
   return owners.flatMap((shards, bucket): Found[] => {
     if (shards.length === 1) return []
@@ -84,9 +109,13 @@ function faultsIn({ router }: EngineContext, catalogs: Catalogs): readonly Found
       return [{ bucket, owners: shards, place: shards, textOf: twoOwners(catalogs, shards, bucket) }]
     const departure = departures.get(bucket)
     if (departure === undefined) return [{ bucket, owners: [], place: [...catalogs.keys()], textOf: noOwner }]
-    const { from, to } = departure
-    const canBegin = hasAttempt(catalogs[to]?.serves?.coming, { ...departure, buckets: String(bucket) })
-    return canBegin ? [] : [{ bucket, owners: [], place: [from, to], textOf: lostTarget(departure) }]
+    const { away, from } = departure
+    const { to, emptied } = away
+    const canBegin =
+      emptied === undefined &&
+      !lacking.has(away) &&
+      hasAttempt(catalogs[to]?.serves?.coming, { ...away, buckets: String(bucket) })
+    return canBegin ? [] : [{ bucket, owners: [], place: [from, to], textOf: lostTarget({ ...away, from }) }]
   })
 }
 
@@ -111,7 +140,8 @@ function twoOwners(
 const noOwner = (buckets: string): string =>
   `The buckets ${buckets} are on no shard, and no shard has a record of them. Put the column catalog of looseleaf_meta back from a backup, on every shard.`
 
-function lostTarget({
+/** Returns the text about buckets whose new shard has lost them. */
+export function lostTarget({
   from,
   to,
   move,
