@@ -13,6 +13,8 @@ export interface TcpProxy {
   /** Sockets of the proxy. */
   readonly sockets: number
   silence: Silence
+  /** Port of the server of new connections. */
+  target: number
   /** Changes the bytes of the driver before they reach the server. */
   rewrite: (bytes: Buffer) => Buffer
   /** Breaks every connection. */
@@ -20,14 +22,14 @@ export interface TcpProxy {
   close(): Promise<void>
 }
 
-export async function startTcpProxy(to: number): Promise<TcpProxy> {
+export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const near = new Set<Socket>()
   const far = new Set<Socket>()
   let accepted = 0
   let silence: Silence = 'none'
   const server = createServer({ allowHalfOpen: true }, (driver) => {
     accepted++
-    const behind = connect(to, '127.0.0.1')
+    const behind = connect(proxy.target, '127.0.0.1')
     near.add(driver)
     far.add(behind)
     driver.on('data', (bytes) => {
@@ -79,6 +81,7 @@ export async function startTcpProxy(to: number): Promise<TcpProxy> {
       // Both sides get the goodbyes that were lost.
       for (const socket of [...near, ...far]) if (socket.readableEnded) socket.destroy()
     },
+    target,
     rewrite: (bytes) => bytes,
     cut,
     async close() {
