@@ -1,3 +1,6 @@
+import type { Time } from '@looseleaf/core'
+import { fastTime } from '@looseleaf-tooling/kit/times'
+import { findServer, startServers } from '@looseleaf-tooling/mariadb'
 import { createLimitedUser, sendStatement } from '@looseleaf-tooling/vitest/limited-user'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import { DataStore, mysqlShards } from 'looseleaf'
@@ -5,8 +8,8 @@ import { expect, onTestFinished, test } from 'vitest'
 
 const PLAN = { from: 0, to: 1, buckets: '0-9' }
 
-async function storeWith(urls: readonly string[]): Promise<DataStore> {
-  const store = await DataStore.open({ shards: mysqlShards([...urls]), onWarning: () => {} })
+async function storeWith(urls: readonly string[], time?: Time): Promise<DataStore> {
+  const store = await DataStore.open({ shards: mysqlShards([...urls]), time, onWarning: () => {} })
   onTestFinished(() => store.close())
   return store
 }
@@ -24,15 +27,37 @@ test('a plan finds a target that lacks a right, and a move to it announces nothi
   expect(await admin.shards.moves()).toEqual([])
 })
 
-test('a plan finds a target that is read-only', async () => {
+test('a plan finds a target that is read-only, and a move to it announces nothing', async () => {
   const { urls } = await freshShards(2)
   const admin = await DataStore.open({ shards: mysqlShards(urls), migrate: true })
   onTestFinished(() => admin.close())
   const user = await createLimitedUser(urls[1]!, 'SELECT, INSERT, UPDATE, DELETE')
   onTestFinished(() => user.drop())
-  const store = await storeWith([urls[0]!, user.url])
+  const store = await storeWith([urls[0]!, user.url], fastTime(50))
   await sendStatement(urls[1]!, 'SET GLOBAL read_only = ON')
   onTestFinished(() => sendStatement(urls[1]!, 'SET GLOBAL read_only = OFF'))
   const { problems } = await store.shards.plan(PLAN)
   expect(problems).toEqual([expect.stringMatching(/^Shard 1 would refuse the copies: .*read-only/)])
+  await expect(store.shards.move(PLAN)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  expect(await admin.shards.moves()).toEqual([])
+})
+
+test('a plan warns of a target whose server is too old', async ({ skip }) => {
+  skip(findServer()?.flavor !== 'mariadb', 'MySQL cannot be told to give another version')
+  const { urls } = await freshShards(1)
+  const old = await startServers(1, {
+    database: 'store',
+    inMemory: true,
+    serverArguments: ['--version=10.5.1-MariaDB'],
+  })
+  onTestFinished(() => old.stop())
+  const store = await DataStore.open({
+    shards: mysqlShards([urls[0]!, old.urls[0]!]),
+    migrate: true,
+    onWarning: () => {},
+  })
+  onTestFinished(() => store.close())
+  const { problems, warnings } = await store.shards.plan(PLAN)
+  expect(problems).toEqual([])
+  expect(warnings).toContainEqual(expect.stringMatching(/^Shard 1: .*MariaDB 10\.5/))
 })
