@@ -94,8 +94,8 @@ export type { LayoutMove, LayoutShard, StoreLayout } from './ports/layout.ts'
 export type {
   ArrivedBuckets,
   AwayBuckets,
-  CopiedVersion,
   ComingBuckets,
+  CopiedVersion,
   LeavingBuckets,
   ShardServes,
 } from './ports/shard-serves.ts'

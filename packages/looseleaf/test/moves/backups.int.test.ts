@@ -53,7 +53,10 @@ function open(urls: readonly string[], plan?: FaultPlan): Promise<DataStore> {
   })
 }
 
-beforeAll(async () => {
+beforeAll(takeBackups, 60_000)
+
+/** Moves buckets of a store, and takes backups meanwhile. */
+async function takeBackups(): Promise<void> {
   const { urls, drop } = await freshShards(2)
   const [source, target] = urls as [string, string]
   await using writer = await open(urls)
@@ -116,7 +119,7 @@ beforeAll(async () => {
   await take('when the move is over')
   expect([...backups.keys()].toSorted()).toEqual(TIMES.toSorted())
   await drop()
-}, 60_000)
+}
 
 /** Restores the source and the target from backups of these times, and opens the store. Returns it with the greatest rank that may be lost. */
 async function restored(source: Time, target: Time): Promise<{ store: DataStore; rank: number }> {

@@ -72,11 +72,11 @@ const open = (plan: FaultPlan = () => undefined): Promise<DataStore> =>
     onWarning: () => {},
   })
 
-/** Makes a write until it has ended without an error that asks to try again. */
-async function untilDone(write: () => Promise<unknown>): Promise<void> {
+/** Makes a call until it has ended without an error that asks to try again. */
+async function untilDone(call: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
-      await write()
+      await call()
       return
     } catch (error) {
       if (!isLooseleafError(error) || !error.retryable) throw error

@@ -32,8 +32,8 @@ interface Departure extends AwayBuckets {
  * Lets a shard begin to serve the buckets that other shards have given up to it. Any process may call it, and a writer or reader that finds
  * such a bucket does, so that no caller waits for a mover that has died. Resolves when the shard serves them, and the record of that is durable.
  *
- * The target begins only with the attempt that was handed over, because only its copies are complete, and only if it still has them. The record of the source has to be
- * durable first: 1. The target begins. 2. The source crashes, and has lost the record. Both would accept writes of the bucket.
+ * The target begins only with the attempt that was handed over, because only its copies are complete, and only if it still has them. The
+ * record of the source has to be durable first: 1. The target begins. 2. The source crashes, and has lost the record. Both would accept writes of the bucket.
  *
  * The target is flushed even if nothing is due:
  * 1. The target begins, and the mover gets no answer. The mover sees in the catalog that it has begun.

@@ -39,8 +39,9 @@ export function seal(
  * 2. A writer has waited for a second, takes the seal away, and commits an entity at the source.
  * 3. The mover goes on. Without the token the target would begin without that entity.
  *
- * `end` is a time of writing above that of every entity of the group, and `last` the entity that was copied last. Resolves with undefined if nothing was changed: copy the rest and seal
- * again. With the record, which is durable, the group can only go forward, and `beginGroup` is next.
+ * `end` is a time of writing above that of every entity of the group, and `last` the entity that was copied last. Resolves with
+ * undefined if nothing was changed: copy the rest and seal again. With the record, which is durable, the group can only go forward, and
+ * `beginGroup` is next.
  *
  * The epoch follows that of the seal, without another reading of the clock: after a failover that loses both, the clock is past both.
  */
