@@ -15,7 +15,7 @@ import { backUp, restore, type DatabaseBackup } from './database-backups.ts'
 import { checkIndexes, checkQueries, indexes, itemOf, rowsAt, SOME_BUCKETS } from './stores.ts'
 
 const TUNING = { groups: 2, leaseMs: 1 }
-const COUNT = 60
+const COUNT = 100
 
 /** Times of backups during a move of two groups, in their order. Every entity is updated between most of them. */
 const TIMES = [
@@ -217,6 +217,11 @@ test.each(
     })
     expect((await store.shards.repair()).problems).toEqual(problems)
     expect(await rowsAt(store, 0, SOME_BUCKETS)).toBe(rows)
+    const message = expect.stringMatching(/looseleaf shard repair/) as string
+    await expect(store.getMany(moving)).rejects.toMatchObject({ code: 'SHARD_BUSY', message })
+    const updates = moving.map((id) => store.update(id, (bag) => ({ ...bag, rank: 0 })))
+    await expect(Promise.all(updates)).rejects.toMatchObject({ code: 'DEADLINE', message })
+    await Promise.allSettled(updates)
     const others = ids.filter((id) => !moving.includes(id))
     expect(await store.getMany(others)).not.toContain(undefined)
   },

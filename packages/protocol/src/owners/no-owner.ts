@@ -4,6 +4,6 @@ import { LooseleafError } from '@looseleaf/core'
 export function noOwner(tries: number): LooseleafError {
   return new LooseleafError(
     'SHARD_BUSY',
-    `The buckets of some entities were being moved to other shards, and no owner was found ${tries} times in a row.`,
+    `The buckets of some entities were being moved to other shards, and no owner was found ${tries} times in a row. If this lasts, run \`looseleaf shard repair\`, which names the reason.`,
   )
 }

@@ -71,7 +71,11 @@ export function tooLate(
   if (tries === 0) {
     const waited =
       'its bucket was being moved to another shard during all of writeTimeoutMs, and nothing was written'
-    return new LooseleafError('DEADLINE', `Entity ${entity}: ${waited}.`, { entity, shard, cause })
+    return new LooseleafError(
+      'DEADLINE',
+      `Entity ${entity}: ${waited}. If this lasts, run \`looseleaf shard repair\`, which names the reason.`,
+      { entity, shard, cause },
+    )
   }
   const attempts = `${tries} ${tries === 1 ? 'attempt' : 'attempts'} failed within writeTimeoutMs`
   const reason = cause === undefined ? '' : ` The last one failed with: ${cause.message}`

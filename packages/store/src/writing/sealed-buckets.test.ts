@@ -220,7 +220,7 @@ test('the wait for a sealed bucket counts towards writeTimeoutMs, whose end leav
     retryable: true,
     unknownOutcome: false,
     shard: 'memory 0',
-    message: `Entity ${id}: its bucket was being moved to another shard during all of writeTimeoutMs, and nothing was written.`,
+    message: `Entity ${id}: its bucket was being moved to another shard during all of writeTimeoutMs, and nothing was written. If this lasts, run \`looseleaf shard repair\`, which names the reason.`,
   })
   expect(now - begin).toBe(100)
   expect([await isSealed(), await shardsWith(id)]).toEqual([true, []])
