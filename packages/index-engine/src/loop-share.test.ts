@@ -46,9 +46,9 @@ function setup({ inFlight = 0, isFree = false } = {}): Setup {
 
 test('background work rests after each slice, without a pause while no call is in flight', async () => {
   const { share, time, turns, work } = setup()
-  work(3)
+  work(1)
   expect(share.rest(time)).toBeUndefined()
-  work(2)
+  work(1)
   expect(await share.rest(time)).toBe(0)
   expect(turns()).toBe(1)
   expect(share.rest(time)).toBeUndefined()
@@ -88,13 +88,13 @@ test('a pause ends when the event loop has nothing to do, because its calls wait
 
 test('time in which the event loop waits is no background work', async () => {
   const { share, time, work, idle } = setup({ inFlight: 1 })
-  work(2)
+  work(1)
   idle(500)
   expect(await share.rest(time)).toBe(0)
-  work(1)
+  work(0.5)
   expect(share.rest(time)).toBeUndefined()
-  work(1)
-  expect(await share.rest(time)).toBe(36)
+  work(0.5)
+  expect(await share.rest(time)).toBe(18)
 })
 
 test('all background work of a store shares one slice, and waits for the pause of the first that rests', async () => {

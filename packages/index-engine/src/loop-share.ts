@@ -26,7 +26,7 @@ export interface Loop {
 }
 
 /** Work in one turn of the loop, about: a call that arrives meanwhile waits that long. */
-const SLICE_MS = 4
+const SLICE_MS = 2
 /** Longest pause as a multiple of the work before it, so that background work takes at least a tenth of the time. */
 const MAX_PAUSES = 9
 const MAX_PAUSE_MS = 1_000

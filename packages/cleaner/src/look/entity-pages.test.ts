@@ -45,3 +45,18 @@ test('pages have as many bodies as fit into 8 MiB, or one, and together yield ev
   }
   for (const { bytes, bodies } of answers) if (bodies > 1) expect(bytes).toBeLessThan(8 * MiB)
 })
+
+test('pages have at most 100 rows from the first one after a pause for calls', async () => {
+  const store = await openStore({ driver: await memoryShards(1).connect() })
+  await store.putMany(Array.from({ length: 700 }, (_, n) => ({ n })))
+  const pass = createPass(store.context)
+  let givesWay = false
+  const throttle = { ...pass.throttle, givesWay: () => givesWay }
+  const sizes: number[] = []
+  for await (const page of entityPages({ ...pass, throttle }, 0)) {
+    sizes.push(page.length)
+    givesWay = true
+  }
+  expect(sizes).toEqual([500, 100, 100])
+  expect((await Array.fromAsync(entityPages({ ...pass, throttle }, 0))).flat()).toHaveLength(700)
+})

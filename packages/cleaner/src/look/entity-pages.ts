@@ -4,6 +4,9 @@ import { shardAt, sizeClass, watchOwned, type OwnedWatch } from '@looseleaf/prot
 import { eachEntity } from './read-entities.ts'
 import type { Pass } from '../pass/pass.ts'
 
+/** Rows of a page while calls of this process wait for this one. On SQLite its statements block them, for some milliseconds with 500 rows. */
+const SMALL_PAGE = 100
+
 export interface EntityPagesOptions {
   /** Yields rows behind this `addedId`. Default: all. */
   readonly after?: number | undefined
@@ -32,10 +35,11 @@ export async function* entityPages(
   for (let place = after; ;) {
     throwIfAborted(signal)
     const from = place
+    const limit = throttle.givesWay() ? Math.min(SMALL_PAGE, maxPage) : maxPage
     const page = await throttle.send(
       shard,
       kindOfPage,
-      () => source.entities.pageByAdded(from, maxPage, { signal, maxBody: longestBody(maxPage) }),
+      () => source.entities.pageByAdded(from, limit, { signal, maxBody: longestBody(limit) }),
       signal,
     )
     for await (const rows of wholeRows(source, pass.context, page, { signal })) {
@@ -46,7 +50,7 @@ export async function* entityPages(
       await throttle.take(shard, rows.length, signal)
     }
     const last = page.at(-1)
-    if (last === undefined || page.length < maxPage) return
+    if (last === undefined || page.length < limit) return
     place = last.addedId
   }
 }

@@ -48,6 +48,20 @@ test('a page has at least one row', () => {
   expect(createThrottle(leapingTime(), 2.9).maxPage).toBe(2)
 })
 
+test('work gives way for five seconds after a pause for calls, and not after a turn of the event loop alone', async () => {
+  const time = leapingTime()
+  let paused = 0.2
+  const throttle = createThrottle(time, undefined, { rest: async () => paused })
+  await throttle.rest(undefined)
+  expect(throttle.givesWay()).toBe(false)
+  paused = 18
+  await throttle.rest(undefined)
+  time.leap(4_999)
+  expect(throttle.givesWay()).toBe(true)
+  time.leap(1)
+  expect(throttle.givesWay()).toBe(false)
+})
+
 test('a signal ends the wait', async () => {
   const throttle = createThrottle(leapingTime(), 1)
   await expect(throttle.take(0, 1, AbortSignal.abort())).rejects.toMatchObject({ code: 'ABORTED' })
