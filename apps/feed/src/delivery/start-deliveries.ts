@@ -26,7 +26,7 @@ export interface DeliveriesOptions {
   readonly onError: (error: unknown) => void
   /** Returns the current time. Default: that of the machine. */
   readonly now?: () => Date
-  /** Milliseconds until other processes deliver what a killed one was delivering. Default: 2,000. */
+  /** Milliseconds until other processes deliver what a killed one was delivering. Default: 1,000. */
   readonly leaseMs?: number
 }
 
@@ -39,7 +39,7 @@ export function startDeliveries(
   { store, data }: Pick<Site, 'store' | 'data'>,
   options: DeliveriesOptions,
 ): Deliveries {
-  const { strategy = hybrid(), now = () => new Date(), leaseMs = 2_000, onError } = options
+  const { strategy = hybrid(), now = () => new Date(), leaseMs = 1_000, onError } = options
   const handler = (change: EntryChange): Promise<void> => handleChange(data, change, strategy, now)
   const consumer = consume(store, DELIVER, handler, {
     kinds: [Entry],
