@@ -95,7 +95,7 @@ export type {
   ArrivedBuckets,
   AwayBuckets,
   ComingBuckets,
-  CopiedVersion,
+  CopiedEntity,
   LeavingBuckets,
   ShardServes,
 } from './ports/shard-serves.ts'

@@ -1,5 +1,5 @@
 import { formatId, isLooseleafError, LooseleafError } from '@looseleaf/core'
-import type { CatalogEntry, CopiedVersion } from '@looseleaf/core/internal'
+import type { CatalogEntry, CopiedEntity, CopiedRow } from '@looseleaf/core/internal'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import {
   compareEntities,
@@ -9,6 +9,7 @@ import {
   countExtra,
   loadOwn,
   ofMove,
+  openedTo,
   placeAt,
   processName,
   renewTarget,
@@ -29,7 +30,9 @@ export interface Copier {
   /** The target of the last copies. */
   readonly target: CopyTarget
   /** The last copy since the target began with a group; undefined if there was none. */
-  readonly last: CopiedVersion | undefined
+  readonly last: CopiedEntity | undefined
+  /** Connections to the target that were opened before all copies of this copier. Undefined if its driver does not count them. */
+  readonly opened: number | undefined
   copy<T extends Copied>(send: (target: CopyTarget) => Promise<T>): Promise<T>
   /**
    * Begins another pass. Each pass has an entity once at most, and the target keeps the copy of a later pass. Two statements if the pass before
@@ -43,9 +46,10 @@ export interface Copier {
 export function createCopier({ work }: MoveJob, attempt: Attempt, begun: CopyTarget): Copier {
   let target = begun
   let isUsed = false
-  let last: CopiedVersion | undefined
+  let last: CopiedEntity | undefined
   return {
     attempt,
+    opened: openedTo(shardAt(work.context, work.move.to)),
     get target() {
       return target
     },
@@ -65,9 +69,14 @@ export function createCopier({ work }: MoveJob, attempt: Attempt, begun: CopyTar
     async copy(send) {
       for (let renewals = 0; ; renewals++) {
         try {
-          const done = await send(target)
+          const { updated } = target
+          // A copy that fails later may have sent some rows before.
+          const onReceived = (copies: readonly CopiedRow[]): void => {
+            const row = copies.at(-1)
+            if (row !== undefined) last = { id: formatId(row.id), updated }
+          }
+          const done = await send({ ...target, onReceived })
           isUsed ||= done.copied > 0
-          if (done.last !== undefined) last = { id: formatId(done.last.id), version: done.last.version }
           return done
         } catch (error) {
           if (!isLooseleafError(error, 'STALE_EPOCH') || renewals >= MAX_RENEWALS) throw error

@@ -7,6 +7,7 @@ import {
   groupsOf,
   handOver,
   loadTimed,
+  requireBegun,
   seal,
   unseal,
   type OwnBuckets,
@@ -67,8 +68,12 @@ async function handOverGroup(job: MoveJob, copier: Copier, group: string, left: 
     const began = elapsed()
     const away = await sealAndHandOver(job, copier, group, source)
     if (away !== undefined) {
-      const next = await beginGroup(work, away, target, copier.target)
-      if (next === undefined) await beginTarget(context, move.to, { signal })
+      const next = await beginGroup(work, away, target, copier)
+      if (next === undefined) {
+        await beginTarget(context, move.to, { signal })
+        // No further group is given up to a target that has lost copies.
+        await requireBegun(work)
+      }
       copier.goOn(next)
       const sealedMs = Math.round((elapsed() - began) * 10) / 10
       lease.record.seals.push(sealedMs)

@@ -51,12 +51,13 @@ export interface AwayBuckets extends BucketsInMotion {
    * The entity that was copied last, unless the other shard has begun to serve buckets of the move since. With this copy it has all of them;
    * without, it went back to an earlier state.
    */
-  readonly last?: CopiedVersion | undefined
+  readonly last?: CopiedEntity | undefined
 }
 
-export interface CopiedVersion {
+export interface CopiedEntity {
   readonly id: EntityId
-  readonly version: number
+  /** Time of writing of the copy on the other shard, in microseconds since 1970. A later copy of the entity has a later one. */
+  readonly updated: number
 }
 
 export interface ComingBuckets extends BucketsInMotion {

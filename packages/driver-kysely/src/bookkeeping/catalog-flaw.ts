@@ -53,12 +53,12 @@ function isServes(serves: unknown): boolean {
 
 function isAway(record: Readonly<Record<string, unknown>>): boolean {
   const { emptied = 0, last } = record
-  return isInMotion(record, 'to', 'end') && isCount(emptied) && (last === undefined || isVersion(last))
+  return isInMotion(record, 'to', 'end') && isCount(emptied) && (last === undefined || isCopied(last))
 }
 
-function isVersion(value: unknown): boolean {
-  const { id, version } = toObject(value) ?? {}
-  return isId(id) && isCount(version)
+function isCopied(value: unknown): boolean {
+  const { id, updated } = toObject(value) ?? {}
+  return isId(id) && isCount(updated)
 }
 
 function isInMotion(record: Readonly<Record<string, unknown>>, ...counts: readonly string[]): boolean {

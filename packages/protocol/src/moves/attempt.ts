@@ -2,6 +2,7 @@ import {
   rangesInclude,
   withoutRanges,
   type ComingBuckets,
+  type CopiedRow,
   type LeavingBuckets,
 } from '@looseleaf/core/internal'
 import { beginTarget } from './begin-target.ts'
@@ -21,6 +22,8 @@ export interface CopyTarget {
   readonly epoch: number
   /** A time below a floor of the target that is on disk, and above the times of all earlier passes; in microseconds since 1970. */
   readonly updated: number
+  /** Called with the rows of each copy that the target has answered. */
+  readonly onReceived?: ((copies: readonly CopiedRow[]) => void) | undefined
 }
 
 /**

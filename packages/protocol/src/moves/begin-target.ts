@@ -61,13 +61,23 @@ export async function beginTarget(
  * Lets the target begin with a group that this mover has handed over, by one statement. The mover had the answer to the change that gave the
  * group up, so that is durable, and the floor was raised above the copies before. Resolves with the target of further copies, which have
  * the new epoch. Resolves with undefined if nothing is known to have changed: call `beginTarget` then.
+ *
+ * `opened` has the connections to the target from before its copies. After other ones, or without an open one to send the statement by, the
+ * target is asked for its copies first:
+ * 1. The last copy is made.
+ * 2. The target crashes or fails over, and has lost the copy. Its catalog is the same.
+ * 3. The target would begin without the copy.
  */
 export async function beginGroup(
   { context, move, signal }: MoveWork,
   away: AwayBuckets,
   target: OwnBuckets,
-  { updated }: CopyTarget,
+  { target: { updated }, opened }: { readonly target: CopyTarget; readonly opened: number | undefined },
 ): Promise<CopyTarget | undefined> {
+  const state = shardAt(context, move.to).connections?.()
+  const isSameServer = state !== undefined && state.opened === opened && state.idle > 0
+  if (!isSameServer && (await withoutCopies(context, move.to, [away], { signal })).length > 0)
+    return undefined
   const serves = begun(target, [{ ...away, from: move.from }], updated + 1)
   if (serves === undefined) return undefined
   const changed = await swapOwn(context, move.to, target, serves, { signal })

@@ -1,4 +1,4 @@
-import { bucketsIn, type CopiedRow, type EntityPageRow, type UpdatedPlace } from '@looseleaf/core/internal'
+import { bucketsIn, type EntityPageRow, type UpdatedPlace } from '@looseleaf/core/internal'
 import { placeOf } from '../floor.ts'
 import { isEmptyForGood, lastingRows } from '../lasting-page.ts'
 import { readAhead } from '../read-ahead.ts'
@@ -25,11 +25,7 @@ export interface CopyRange extends PageRange {
 export interface Copied {
   /** Rows that were written at the target. */
   readonly copied: number
-  /** The row that was written last; undefined if none was. */
-  readonly last: CopiedRow | undefined
 }
-
-const NO_COPIES: Copied = { copied: 0, last: undefined }
 
 export interface CopiedPage {
   /** All rows of the range up to this place are copied. */
@@ -57,7 +53,7 @@ export async function copyEntities(
   /** Rows that wait for the next page, so that nearly all batches are full. */
   let waiting: readonly Copyable[] = []
   let done = after
-  let all: Copied = NO_COPIES
+  let all = 0
 
   const pages = pagesOfRange(work, { after, until }, limit, (range) =>
     lastingPageOf(work, range, limit, maxBody),
@@ -67,17 +63,17 @@ export async function copyEntities(
     place = page.place
     const some = [...waiting, ...page.rows.filter(({ id }) => isIn(id))]
     const full = some.slice(0, some.length - (some.length % Math.min(limit, ROWS_PER_WRITE)))
-    const { copied, last } = await copyRows(work, full, target)
-    all = { copied: all.copied + copied, last: last ?? all.last }
+    const copied = await copyRows(work, full, target)
+    all += copied
     waiting = some.slice(full.length)
     if (waiting.length === 0) done = place
     else if (full.length > 0) done = placeOf(full.at(-1) as Copyable)
     await onPage({ place: done, read: page.rows.length, copied })
   }
-  if (waiting.length === 0) return all
-  const { copied, last } = await copyRows(work, waiting, target)
+  if (waiting.length === 0) return { copied: all }
+  const copied = await copyRows(work, waiting, target)
   await onPage({ place, read: 0, copied })
-  return { copied: all.copied + copied, last: last ?? all.last }
+  return { copied: all + copied }
 }
 
 /** Returns the size of a page. Its bodies take at most 8 MB, and 400 kB as a rule. */
@@ -122,9 +118,8 @@ async function lastingPageOf(
 }
 
 /** Copies rows in batches. While one is written, the bodies of the next one are read, unless they came with the page. */
-async function copyRows(work: MoveWork, rows: readonly Copyable[], target: CopyTarget): Promise<Copied> {
+async function copyRows(work: MoveWork, rows: readonly Copyable[], target: CopyTarget): Promise<number> {
   let copied = 0
-  let last: CopiedRow | undefined
   let writing: Promise<void> = Promise.resolve()
   try {
     for (const batch of batchesOf(rows)) {
@@ -133,11 +128,10 @@ async function copyRows(work: MoveWork, rows: readonly Copyable[], target: CopyT
       writing = receive(work, copies, target)
       writing.catch(() => {})
       copied += copies.length
-      last = copies.at(-1) ?? last
     }
     await writing
   } finally {
     await writing.catch(() => {})
   }
-  return { copied, last }
+  return copied
 }

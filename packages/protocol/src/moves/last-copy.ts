@@ -8,7 +8,6 @@ import {
 import { lastingRows } from '../lasting-page.ts'
 import { createThrottle } from '../throttle/throttle.ts'
 import type { CopyTarget } from './attempt.ts'
-import type { Copied } from './copy-entities.ts'
 import { isCopy } from './compare-entities.ts'
 import { entitiesIn, sourceOf, targetOf, type MoveWork } from './move-work.ts'
 import { batchesOf, copiesOf, receive, type Copyable, fenced } from './write-copies.ts'
@@ -20,7 +19,8 @@ const PAGE = 500
 const MAX_BODY = 16 * 1024
 
 /** Result of the last copy of a group. */
-export interface LastCopy extends Copied {
+export interface LastCopy {
+  readonly copied: number
   /** Number of copies that are not as they were sent. Must be 0. */
   readonly different: number
   /** Greatest time of writing of the copied rows, in microseconds since 1970; 0 if there are none. */
@@ -65,28 +65,26 @@ async function copyRest(
 ): Promise<LastCopy> {
   const isIn = entitiesIn(work.context, group)
   let copied = 0
-  let last: CopiedRow | undefined
   let different = 0
   let lastUpdated = 0
   for (let place = after; ;) {
     throwIfAborted(work.signal)
-    const { some, end, isLast } = await pageOfGroup(work, place, isIn)
+    const { some, last, isLast } = await pageOfGroup(work, place, isIn)
     for (const batch of batchesOf(some)) {
       const copies = await copiesOf(work, batch)
       await receive(work, copies, target)
       copied += copies.length
-      last = copies.at(-1) ?? last
       different += await countDifferent(work, copies)
     }
     for (const { updated } of some) lastUpdated = Math.max(lastUpdated, updated)
-    if (isLast || end === undefined) return { copied, last, different, lastUpdated }
-    place = { updated: end.updated, addedId: end.addedId }
+    if (isLast || last === undefined) return { copied, different, lastUpdated }
+    place = { updated: last.updated, addedId: last.addedId }
   }
 }
 
 interface GroupPage {
   readonly some: readonly Copyable[]
-  readonly end: UpdatedPlace | undefined
+  readonly last: UpdatedPlace | undefined
   readonly isLast: boolean
 }
 
@@ -111,7 +109,7 @@ async function pageOfGroup(
     async () => (await read(0)).filter(({ id }) => isIn(id)),
     { signal },
   )
-  return { some: ofGroup(), end: page.at(-1), isLast: page.length < PAGE }
+  return { some: ofGroup(), last: page.at(-1), isLast: page.length < PAGE }
 }
 
 /** Counts the copies at the target that are not as they were sent. */

@@ -9,7 +9,8 @@ import { shardAt } from '../shards.ts'
  * 2. The rest is copied, and the source gives the buckets up.
  * 3. The target goes back to step 1, by a restore or by a failover that loses commits. It must not begin.
  *
- * Each record names the last copy since the one before it has begun, so the target lacks every later group too.
+ * Each record names the last copy since the one before it has begun, so the target lacks every later group too. A row of a later time is a
+ * later copy of the same entity, such as one whose answer was lost.
  */
 export async function withoutCopies<Record extends AwayBuckets>(
   context: EngineContext,
@@ -19,12 +20,13 @@ export async function withoutCopies<Record extends AwayBuckets>(
 ): Promise<readonly Record[]> {
   const copies = records.flatMap(({ last }) => last ?? [])
   const ids = copies.map(({ id }) => parseId(id))
-  const versions = ids.length === 0 ? [] : await shardAt(context, number).entities.readVersions(ids, options)
-  const found = new Map(copies.map(({ id }, i) => [id, versions[i]]))
+  const rows = ids.length === 0 ? [] : await shardAt(context, number).entities.checksums(ids, options)
+  const times = new Map(copies.map(({ id }, i) => [id, rows[i]?.updated]))
   const moves = new Set<number>()
   return records.filter(({ move, emptied, last }) => {
     // A source is emptied after the target has begun.
-    if (emptied !== undefined || (last !== undefined && found.get(last.id) !== last.version)) moves.add(move)
+    if (emptied !== undefined || (last !== undefined && (times.get(last.id) ?? 0) < last.updated))
+      moves.add(move)
     return moves.has(move)
   })
 }

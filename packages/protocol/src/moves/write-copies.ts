@@ -90,7 +90,7 @@ function readRows(work: MoveWork, rows: readonly Copyable[]): Promise<readonly (
 export async function receive(
   work: MoveWork,
   copies: readonly CopiedRow[],
-  target: CopyTarget,
+  { epoch, updated, onReceived }: CopyTarget,
 ): Promise<void> {
   if (copies.length === 0) return
   const { move, throttle, signal } = work
@@ -99,9 +99,10 @@ export async function receive(
   await throttle.send(
     move.to,
     () => kind,
-    () => fenced(() => entities.receive(copies, { ...target, signal })),
+    () => fenced(() => entities.receive(copies, { epoch, updated, signal })),
     signal,
   )
+  onReceived?.(copies)
 }
 
 /**

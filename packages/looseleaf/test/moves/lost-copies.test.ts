@@ -1,0 +1,100 @@
+import { parseId, type EntityId } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
+import { moveBuckets } from '@looseleaf/mover/internal'
+import { entitiesIn, loadOwn } from '@looseleaf/protocol/internal'
+import { DataStore } from '@looseleaf/store'
+import { faultyDriver, unknownOutcome, type Fault, type FaultyCall } from '@looseleaf/testkit'
+import { crashingShards, type CrashingShards } from '@looseleaf-tooling/kit/crashing-shards'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { expect, test } from 'vitest'
+import { SOME_BUCKETS } from './stores.ts'
+
+const PLAN = { from: 0, to: 1, buckets: SOME_BUCKETS }
+
+/** Returns the step of a move that a call takes. */
+function stepOf({
+  shard,
+  operation,
+  args,
+}: FaultyCall): 'receive' | 'seal' | 'hand over' | 'begin' | undefined {
+  if (operation === 'receive') return 'receive'
+  const { serves } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
+  if (serves?.leaving?.some(({ sealed }) => sealed !== undefined)) return 'seal'
+  if (serves?.away !== undefined) return 'hand over'
+  return serves?.arrived === undefined ? undefined : 'begin'
+}
+
+/** Opens a store with an entity in these buckets, and a mover with faults. */
+async function openWith(
+  buckets: string,
+  fault: (call: FaultyCall, shards: CrashingShards) => Fault | undefined,
+): Promise<{ writer: DataStore; mover: DataStore; id: EntityId }> {
+  const shards: CrashingShards = crashingShards(2, (driver) =>
+    faultyDriver(driver, (call) => fault(call, shards)),
+  )
+  const writer = await DataStore.open({ shards: shards.factory, migrate: true })
+  const isIn = entitiesIn(writer.context, buckets)
+  let id: EntityId
+  do id = writer.newId()
+  while (!isIn(parseId(id)))
+  await writer.put({ n: 1 }, { id })
+  return { writer, mover: await DataStore.open({ shards: shards.factory, time: leapingTime() }), id }
+}
+
+test('a group begins although an entity that was copied last was copied again without an answer', async () => {
+  let step: 'copy' | 'begin' | 'over' = 'copy'
+  let copies = 0
+  // An entity of the second group, so that it is not in the last copy of the first one.
+  const { writer, mover, id } = await openWith('512-1023', (call) => {
+    const made = stepOf(call)
+    if (made === 'receive' && step === 'copy') {
+      return {
+        async after() {
+          await writer.update(id, (bag) => ({ n: Number(bag['n']) + 1 }))
+          if (++copies > 1) throw unknownOutcome()
+        },
+      }
+    }
+    if (made !== 'begin' || step === 'over') return undefined
+    step = 'over'
+    return {
+      before() {
+        throw unknownOutcome()
+      },
+    }
+  })
+  expect(await moveBuckets(mover, PLAN, { groups: 2 })).toMatchObject({ state: 'done' })
+  expect(copies).toBeGreaterThan(2)
+  expect(await writer.get(id)).toMatchObject({ n: copies + 1 })
+})
+
+test.each(['hand over', 'begin'] as const)(
+  'a target that lost the last copy does not begin, and no further group is given up (%s)',
+  async (time) => {
+    let isOver = false
+    const { writer, mover, id } = await openWith('0-511', (call, shards) => {
+      const made = isOver ? undefined : stepOf(call)
+      // The entity is copied under the seal.
+      if (made === 'seal') return { before: async () => void (await writer.put({ n: 2 }, { id })) }
+      if (made === 'receive') return { before: () => shards.hang(1) }
+      if (made !== time) return undefined
+      isOver = true
+      if (time === 'hand over') return { after: () => shards.crash(1) }
+      return {
+        before() {
+          shards.crash(1)
+          throw unknownOutcome()
+        },
+      }
+    })
+    await expect(moveBuckets(mover, PLAN, { groups: 2 })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('shard 1 went back') as string,
+    })
+    expect((await loadOwn(writer.context, 0, {})).serves.away).toMatchObject([{ buckets: '0-511' }])
+    expect((await writer.shards.repair()).problems).toMatchObject([
+      expect.stringMatching(/0-511 are on no shard.*Shard 0 still has their entities/),
+    ])
+    await expect(mover.get(id)).rejects.toMatchObject({ code: 'SHARD_BUSY' })
+  },
+)
