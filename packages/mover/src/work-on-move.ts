@@ -145,7 +145,8 @@ async function underLease(
 
 /**
  * Deletes what sources of moves still have, as soon as no consumer has to read it. Leaves moves alone that another process works on. Does
- * nothing for moves whose consumers are behind, so it may be called again and again. Returns the reports of moves that are over now.
+ * nothing for moves whose consumers are behind, so it may be called again and again. Returns the reports of moves that are over now. An
+ * error of one move is thrown after the work on all others, such as of one whose target has lost its buckets.
  */
 export async function emptySources(
   context: EngineContext,
@@ -154,13 +155,22 @@ export async function emptySources(
   const { signal } = options
   const line = lineOfOne(context, options)
   const reports: MoveReport[] = []
-  for (const { move, phase } of await openMoves(context, { signal })) {
-    if (phase !== undefined || (await consumersBehind({ context, move, signal })).length > 0) continue
+  const errors: unknown[] = []
+  const emptyOne = async (move: LayoutMove): Promise<void> => {
+    if ((await consumersBehind({ context, move, signal })).length > 0) return
     const lease = await claimed(context, move, options, context.random.uuid())
-    if (lease === undefined) continue
+    if (lease === undefined) return
     const work = { context, move, throttle: line.throttle, signal }
     const isOver = await underLease(work, lease, { ...options, consumersMs: 0 }, walkOpen, line)
     if (isOver) reports.push(await readMove(context, move, { signal }))
   }
+  for (const { move, phase } of await openMoves(context, { signal })) {
+    if (phase !== undefined) continue
+    await emptyOne(move).catch((error: unknown) => {
+      if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
+      errors.push(error)
+    })
+  }
+  if (errors.length > 0) throw errors[0]
   return reports
 }
