@@ -1,4 +1,5 @@
 import type { ListedShard, MoveReport } from '@looseleaf/store'
+import type { OwnerFault } from '@looseleaf/store/internal'
 import type { Facts } from '../src/health/facts.ts'
 
 const move: MoveReport = {
@@ -37,6 +38,12 @@ const shard: ListedShard = {
   buckets: 20,
   size: undefined,
   error: undefined,
+}
+
+const fault: OwnerFault = {
+  buckets: '77-96',
+  owners: [],
+  text: 'The buckets 77-96 are on no shard: shard 0 gave them up in move 7.',
 }
 
 interface RuleCases {
@@ -95,6 +102,16 @@ export function moveRuleCases(well: Facts): Readonly<Record<string, RuleCases>> 
         ],
       ],
       well: [withShard({ buckets: 0 })],
+    },
+    'bucket owners': {
+      found: [
+        [
+          { ...well, ownerFaults: [fault] },
+          'The buckets 77-96 are on no shard: shard 0 gave them up in move 7.',
+          'looseleaf shard repair',
+        ],
+      ],
+      well: [withShard({})],
     },
   }
 }

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { changeServes } from '@looseleaf/index-engine/internal'
 import { describe, expect, test, vi } from 'vitest'
 import { BUCKETS, ENTITIES, moveProject } from './move-project.ts'
 
@@ -327,6 +328,21 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
     )
     await run('shard stop-draining 1')
     expect(await run('shard status --check')).toMatchObject({ code: 0 })
+  })
+
+  test('buckets without an owner are a finding, in the words of shard repair', async (context) => {
+    const { store, run } = await moveProject(context)
+    const shard = store.context.driver.shards[0]!
+    await changeServes(shard, (await shard.catalog.load())!, { owns: '10-2047' })
+    const repair = await run('shard repair')
+    expect(repair.stdout + repair.stderr).toContain('The buckets 0-9 are on no shard')
+    for (const command of ['status --check', 'shard status --check']) {
+      const { code, stdout } = await run(command)
+      expect(code).toBe(1)
+      expect(stdout).toContain(
+        'act: bucket owners: The buckets 0-9 are on no shard, and no shard has a record',
+      )
+    }
   })
 
   test('shard status names the announced moves and the shard that does not answer', async (context) => {

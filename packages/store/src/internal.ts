@@ -1,6 +1,7 @@
 /*
  * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
  */
+export { ownerFaults, type OwnerFault } from '@looseleaf/protocol/internal'
 export { optionsOf } from './call-options.ts'
 export type { TrainedDictionary, TrainOptions } from './catalog/train-dictionary.ts'
 export {

@@ -5,7 +5,13 @@ import type { LooseleafError } from '@looseleaf/core'
 import type { StorePolicies } from '@looseleaf/core/internal'
 import type { MoveReport } from '@looseleaf/store'
 import type { ListedShard } from '@looseleaf/store'
-import type { BodyInspection, FailureReport, ReplicaReport, ShardProbe } from '@looseleaf/store/internal'
+import type {
+  BodyInspection,
+  FailureReport,
+  OwnerFault,
+  ReplicaReport,
+  ShardProbe,
+} from '@looseleaf/store/internal'
 
 /** An index of the config that the store lacks or defines differently. */
 export interface ConfigIndex {
@@ -41,6 +47,8 @@ export interface Facts {
   /** Shards with their states, and moves that are not over; empty if they could not be read. */
   readonly shards: readonly ListedShard[]
   readonly moves: readonly MoveReport[]
+  /** Buckets with two owners or none; empty if they could not be read. */
+  readonly ownerFaults: readonly OwnerFault[]
   /** Empty without a config, and while a shard is silent. */
   readonly configIndexes: readonly ConfigIndex[]
 }

@@ -2,8 +2,8 @@ import { grouped } from '@looseleaf/core/internal'
 import { heldUpText } from '../moves/move-view.ts'
 import type { Facts, Rule } from './facts.ts'
 
-/** A rule about the shards and the moves alone. */
-export type MoveRule = Rule<Pick<Facts, 'moves' | 'shards'>>
+/** A rule about the shards, the moves and the owners of buckets alone. */
+export type MoveRule = Rule<Pick<Facts, 'moves' | 'ownerFaults' | 'shards'>>
 
 const SEE = 'Move buckets, drain a machine'
 
@@ -60,4 +60,23 @@ const halfJoinedRule: MoveRule = {
     ),
 }
 
-export const moveRules: readonly MoveRule[] = [moveStallsRule, drainStallsRule, halfJoinedRule]
+/** Finds buckets with two owners or none, which `looseleaf shard repair` does not change either. */
+const bucketOwnersRule: MoveRule = {
+  name: 'bucket owners',
+  // Calls of entities without an owner reject, and a shard that went back in time has lost writes.
+  grade: 'act',
+  see: 'A failover during a move',
+  find: ({ ownerFaults }) =>
+    ownerFaults.map(({ text }) => ({
+      about: undefined,
+      problem: text,
+      instruction: 'when the server is back, run: looseleaf shard repair',
+    })),
+}
+
+export const moveRules: readonly MoveRule[] = [
+  moveStallsRule,
+  drainStallsRule,
+  halfJoinedRule,
+  bucketOwnersRule,
+]

@@ -6,6 +6,7 @@ import { isOutage, platformTime } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import {
   inspectBodies,
+  ownerFaults as readOwnerFaults,
   probeShards,
   readFailures,
   readReplicas,
@@ -50,6 +51,7 @@ export async function readFacts(
         lostRows: [],
         shards: [],
         moves: [],
+        ownerFaults: [],
         configIndexes: [],
       }
   return { now, report, error, policies, ...more }
@@ -63,7 +65,7 @@ export async function readMore(
 ): Promise<Omit<Facts, 'now' | 'report' | 'error' | 'policies'>> {
   const { signal } = invocation
   const store = await invocation.openStore({ warn: false })
-  const [bodies, consumers, replicas, probes, failures, wentBack, lostRows, shards, moves] =
+  const [bodies, consumers, replicas, probes, failures, wentBack, lostRows, shards, moves, ownerFaults] =
     await Promise.all([
       bodiesOf(invocation),
       emptyOnStoreError(readConsumers(store, { signal })),
@@ -74,9 +76,22 @@ export async function readMore(
       emptyOnStoreError(readEmptiedTables(store, { signal })),
       emptyOnStoreError(store.shards.list({ signal })),
       emptyOnStoreError(store.shards.moves({ signal })),
+      emptyOnStoreError(readOwnerFaults(store.context, { signal })),
     ])
   const configIndexes = indexesToAdd(store, (await invocation.settings()).indexes)
-  return { bodies, consumers, replicas, probes, failures, wentBack, lostRows, shards, moves, configIndexes }
+  return {
+    bodies,
+    consumers,
+    replicas,
+    probes,
+    failures,
+    wentBack,
+    lostRows,
+    shards,
+    moves,
+    ownerFaults,
+    configIndexes,
+  }
 }
 
 /** Returns the indexes of the config that `looseleaf index add` would change. */

@@ -90,6 +90,7 @@ const well: Facts = {
   configIndexes: [],
   shards: [],
   moves: [],
+  ownerFaults: [],
 }
 
 const withShard = (fields: Partial<ShardReport>): Facts => ({

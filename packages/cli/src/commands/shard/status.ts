@@ -1,5 +1,6 @@
 import { isLooseleafError } from '@looseleaf/core'
 import { isOutage, type LayoutMove } from '@looseleaf/core/internal'
+import { ownerFaults } from '@looseleaf/store/internal'
 import { findingsJson, findingsText } from '../../health/findings-text.ts'
 import { moveRules } from '../../health/move-rules.ts'
 import { findingsBy } from '../../health/rules.ts'
@@ -22,9 +23,9 @@ back. A comparison is stale if entities were written since; these are compared
 when their buckets are handed over. The last ten moves that are over have a line
 each.
 
-Findings are moves and drainings that no process works on, and shards that have
-not joined in full. \`looseleaf status --check\` has them too. With --check, only
-findings are printed, and the exit code is 1 if there are any. While a shard does
+Findings are moves and drainings that no process works on, shards that have not
+joined in full, and buckets with two owners or none. \`looseleaf status --check\`
+has them too. With --check, only findings are printed, and the exit code is 1 if there are any. While a shard does
 not answer, only the announcements of moves are known, and the exit code is 3.
 
 JSON: { "moves": [M], "findings": [finding] }, with M:
@@ -60,7 +61,11 @@ export const addShardStatus: AddCommand = (group) => {
         )
         return exitCodeOf[moves.code]
       }
-      const findings = findingsBy(moveRules, { shards, moves })
+      const findings = findingsBy(moveRules, {
+        shards,
+        moves,
+        ownerFaults: await ownerFaults(store.context, { signal }),
+      })
       const lines = findingsText(output, findings)
       if (check === true) {
         const ok = findings.length === 0
