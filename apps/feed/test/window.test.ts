@@ -77,6 +77,15 @@ test('the window shows values and bytes of public entities only', async () => {
   }
 })
 
+test('the stored entities of entries, people and sources lead to their pages on the site, and others to none', async () => {
+  for (const [kind, [id]] of ids) {
+    const text = await page(`/store/entity/${id}`)
+    const path = /<a href="([^"]+)">This \w+ on the site</.exec(text)?.[1]
+    expect([kind, path !== undefined]).toEqual([kind, ['entry', 'person', 'source'].includes(kind)])
+    if (path !== undefined) expect((await site.app.inject(path)).statusCode).toBe(200)
+  }
+})
+
 test('the window shows that a long article of the sample is stored compressed', async () => {
   const long = (await readSample()).entries.filter(({ body = '' }) => body.length > 1_000)
   expect(long.length).toBeGreaterThan(0)

@@ -338,12 +338,17 @@ test('a page that throws shows the message of the error and no stack', async () 
 })
 
 test('createConsole refuses bad options, and a page refuses a mayShow that returns a promise', async () => {
-  for (const options of [{ maxTraces: -1 }, { maxTraces: Number.NaN }, { mayShow: 'yes' as never }])
+  for (const options of [
+    { maxTraces: -1 },
+    { maxTraces: Number.NaN },
+    { mayShow: 'yes' as never },
+    { pageOf: '/notes' as never },
+  ])
     expect(() => createConsole({ store, base: '/store', ...options })).toThrow(
-      /^The option (maxTraces|mayShow) of createConsole has to be/,
+      /^The option (maxTraces|mayShow|pageOf) of createConsole has to be/,
     )
   expect(() => createConsole({ store, base: '/store', mayshow: () => true } as never)).toThrow(
-    /^createConsole has no option "mayshow"; there are store, base, home, mayShow,/,
+    /^createConsole has no option "mayshow"; there are store, base, home, mayShow, pageOf,/,
   )
   expect(() => createConsole(undefined as never)).toThrow(/options as an object; got nothing/)
   expect(() => createConsole({ base: '/store' } as never)).toThrow(

@@ -25,7 +25,7 @@ import { footerOf } from './requests/footer.ts'
 import { pageHeaders } from './requests/headers.ts'
 import { answerTo, notFound, type Answer, type Page } from './requests/routes.ts'
 import type { Purposes } from './indexes/purposes.ts'
-import type { MayShow, ShownStore } from './requests/shown-store.ts'
+import type { MayShow, PageOf, ShownStore } from './requests/shown-store.ts'
 import { shardsPage } from './shards/shards-page.ts'
 import { checkedMayShow } from './entities/visibility.ts'
 import { tracesPage, xrayPage } from './xrays/xray-page.ts'
@@ -42,6 +42,11 @@ export interface ConsoleOptions {
    * types and sizes.
    */
   readonly mayShow?: MayShow | undefined
+  /**
+   * Returns a link from the page of an entity to a page of the application that shows it; undefined for none. Called for entities that
+   * `mayShow` allows. Default: no links.
+   */
+  readonly pageOf?: PageOf | undefined
   /** Largest number of kept traces. Default: 100. With 0 there is no page of X-rays. */
   readonly maxTraces?: number | undefined
   /** Adds a page with the states and fillings of these indexes. With `acts` they can be added and dropped. Default: no such page. */
@@ -84,6 +89,10 @@ const KINDS: OptionKinds<ConsoleOptions> = {
     expected: 'a function that returns true or false',
     fits: optionKinds.function.fits,
   },
+  pageOf: {
+    expected: 'a function that returns a link, { href, label }, or undefined',
+    fits: optionKinds.function.fits,
+  },
   maxTraces: {
     expected: 'a whole number, 0 or more',
     fits: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
@@ -124,7 +133,7 @@ export function createConsole(options: ConsoleOptions): Console {
   const { onWarning } = store.context
   const mayShow = options.mayShow && checkedMayShow(options.mayShow, onWarning)
   const traces = createKeptTraces(maxTraces)
-  const shown: ShownStore = { store, base, mayShow }
+  const shown: ShownStore = { store, base, mayShow, pageOf: options.pageOf }
   const indexOptions = { places: createKeptPlaces(), purposes }
   const { offer, pages = [] } = options
   const actPages = offer === undefined ? pages : [offeredPage({ store, offer, purposes }), ...pages]

@@ -9,6 +9,7 @@ import { growPage } from './grow-page.ts'
 import { indexPurposes } from './index-purposes.ts'
 import { createLatencies } from './latency/latencies.ts'
 import { livePage } from './live-page.ts'
+import { pageOf } from './page-of.ts'
 import { playPage } from './play-page.ts'
 import { openPulse, type PulseMeter } from './pulse.ts'
 import { createRate } from './rate.ts'
@@ -71,6 +72,7 @@ export function createStage(shards: DriverFactory): Stage {
         base,
         home: { href: '/', label: 'Looseleaf' },
         mayShow: isPublic,
+        pageOf,
         purposes,
         pages: [
           playPage({ site, faults, address, secret, setEnd: (end) => (playedUntil = end) }),

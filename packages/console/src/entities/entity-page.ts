@@ -7,6 +7,7 @@ import {
 } from '@looseleaf/store/internal'
 import { hexDump } from './hex-dump.ts'
 import { markup, type Html } from '../kit/html.ts'
+import type { Link } from '../kit/page.ts'
 import { recentEntities } from './recent-entities.ts'
 import type { Answer, PageRequest } from '../requests/routes.ts'
 import type { ShownStore } from '../requests/shown-store.ts'
@@ -22,7 +23,7 @@ const MAX_ROWS = 200
 
 /** Renders the page of an entity. Its id comes from the path or from the form. Without an id it lists the latest writes. */
 export async function entityPage(shown: ShownStore, { rest, query, signal }: PageRequest): Promise<Answer> {
-  const { store, base, mayShow } = shown
+  const { store, base, mayShow, pageOf } = shown
   const requested = (rest || (query.get('id') ?? '')).trim()
   const form = idForm(base, requested)
   if (requested === '') {
@@ -41,16 +42,17 @@ ${await recentEntities(shown, signal)}`
     const body = markup`<h1>Not found</h1><p>The shard ${found.shard} has no row of ${found.id}: no entity and no tombstone.</p>${form}`
     return { status: 404, title: 'Not found', body }
   }
-  const isPublic = isShown(mayShow, found.stored?.bag, found.id)
+  const bag = found.stored?.bag
+  const isPublic = isShown(mayShow, bag, found.id)
   return {
     status: 200,
     title: `Entity ${found.id}`,
-    body: entityBody(
-      found,
-      isPublic ? undefined : hiddenReason(mayShow),
+    body: entityBody(found, {
+      hidden: isPublic ? undefined : hiddenReason(mayShow),
+      page: isPublic ? pageOf?.(bag, found.id) : undefined,
       base,
-      store.context.router.buckets?.shards.length,
-    ),
+      buckets: store.context.router.buckets?.shards.length,
+    }),
   }
 }
 
@@ -59,15 +61,24 @@ function idForm(base: string, id: string): Html {
 <input id="id" name="id" value="${id.slice(0, 100)}" placeholder="0192f0c1-7c1e-7abc-8def-0123456789ab" autocomplete="off" spellcheck="false" required> <button>Show</button></form>`
 }
 
+interface EntityFrame {
+  /** Reason why the values are hidden; undefined if they are shown. */
+  readonly hidden: string | undefined
+  /** Page of the application that shows the entity. */
+  readonly page: Link | undefined
+  readonly base: string
+  /** Number of buckets of the store. */
+  readonly buckets: number | undefined
+}
+
 function entityBody(
   { id, shard, bucket, stored, rows }: InspectedEntity,
-  hidden: string | undefined,
-  base: string,
-  buckets: number | undefined,
+  { hidden, page, base, buckets }: EntityFrame,
 ): Html {
   const isPublic = hidden === undefined
   return markup`<h1>Entity ${id}</h1>
 <p class="lead">${stored === undefined ? 'Neither the entity nor a tombstone exists.' : leadOf(stored)}</p>
+${page === undefined ? undefined : markup`<p><a href="${page.href}">${page.label}</a></p>`}
 ${stored?.bag === undefined || hidden === undefined ? undefined : markup`<p>Its values are hidden. ${hidden}</p>`}
 <dl><dt>shard</dt><dd>${shard}</dd>${bucket === undefined ? undefined : markup`<dt>bucket</dt><dd>${bucket.toLocaleString('en-US')} of ${buckets?.toLocaleString('en-US')}</dd>`}
 ${stored === undefined ? undefined : markup`<dt>version</dt><dd>${stored.version} (${timeOf(stored.version / 1000)})</dd><dt>updated</dt><dd>${exactTimeText(stored.updated)} by the database’s clock</dd>`}</dl>

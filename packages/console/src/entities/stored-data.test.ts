@@ -119,6 +119,22 @@ test('the list of the latest writes has the kinds of entities whose values may b
   expect((await hidden.get('/store/entity')).text).not.toMatch(/>kind<|>note</)
 })
 
+test('the page of an entity links to the page of the application, unless its values are hidden or it has none', async () => {
+  const { store, get } = await open({
+    mayShow: (bag) => bag['_kind'] !== 'secret',
+    pageOf: ({ _kind }, id) =>
+      _kind === 'none' ? undefined : { href: `/notes/${id}?a&b`, label: 'Open <it>' },
+  })
+  const linksOf = async (kind: string): Promise<string[]> => {
+    const { id } = await store.put({ _kind: kind })
+    const { text } = await get(`/store/entity/${id}`)
+    return [...text.matchAll(/<a href="\/notes\/[^<]*<\/a>/g)].map(([link]) => link.replace(id, 'id'))
+  }
+  expect(await linksOf('note')).toEqual(['<a href="/notes/id?a&#38;b">Open &#60;it&#62;</a>'])
+  expect(await linksOf('none')).toEqual([])
+  expect(await linksOf('secret')).toEqual([])
+})
+
 test('the page of an entity shows its bag, the bytes that decode to it, and its index rows', async () => {
   const { store, get } = await open(everything)
   const bag = {
