@@ -289,6 +289,22 @@ test.each(['/post', '/sign-out', '/sign-in', '/import', '/entries/x/like', '/com
   },
 )
 
+test('a form whose session is lost or has ended is refused with a link to sign in, and back to its page', async () => {
+  const link = '<a class="button" href="/sign-in?back=%2Fpost">Sign in</a>'
+  const noor = await signedIn('noor')
+  await noor.get('/post')
+  const form = { title: 'Never posted', token: noor.token() }
+  const lost = await createVisitor(site.app).post('/post', form)
+  expect([lost.statusCode, lost.body.includes(link)]).toEqual([403, true])
+  const other = await (await signedIn('mira')).post('/post', form)
+  expect([other.statusCode, other.body.includes('>Sign in</a>')]).toEqual([403, false])
+  const { people, sessions } = site.site.data
+  const person = await people.byName.first({ name: 'noor' })
+  await sessions.byPerson.deleteWhere({ person_id: person!.id })
+  const ended = await noor.post('/post', form)
+  expect([ended.statusCode, ended.body.includes(link)]).toEqual([401, true])
+})
+
 test('a form from another site, by the headers of the browser, is refused', async () => {
   for (const headers of [
     { 'sec-fetch-site': 'cross-site' },

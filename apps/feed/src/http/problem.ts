@@ -10,16 +10,22 @@ export class Problem extends Error {
   readonly headers: Readonly<Record<string, string>>
   /** True if the same form may be sent again as it is. */
   readonly maySendAgain: boolean
+  /** True if a visitor has to sign in first. */
+  readonly needsSession: boolean
 
   constructor(
     status: number,
     title: string,
     text: string,
     headers: Readonly<Record<string, string>> = {},
-    { maySendAgain = false }: { readonly maySendAgain?: boolean } = {},
+    {
+      maySendAgain = false,
+      needsSession = false,
+    }: { readonly maySendAgain?: boolean; readonly needsSession?: boolean } = {},
   ) {
     super(text)
     this.maySendAgain = maySendAgain
+    this.needsSession = needsSession
     this.status = status
     this.title = title
     this.headers = headers
@@ -75,6 +81,19 @@ export function forgedForm(): Problem {
     403,
     'That form is out of date',
     'The form belongs to another session, or to none. Nothing has been changed. Go back, reload the page and send the form again.',
+    {},
+    { needsSession: true },
+  )
+}
+
+/** The answer to a form that only a signed-in person may send. */
+export function notSignedIn(): Problem {
+  return new Problem(
+    401,
+    'You are not signed in',
+    'Sign in first, and send the form again.',
+    {},
+    { needsSession: true },
   )
 }
 

@@ -35,5 +35,10 @@ export function nameOf(request: FastifyRequest): string {
  */
 export function toSignIn(reply: FastifyReply, back: string): FastifyReply {
   if (reply.request.isViewerUnread) throw unknownSender({ isRead: true })
-  return reply.redirect(`/sign-in?back=${encodeURIComponent(back)}`, 303)
+  return reply.redirect(signInPath(back), 303)
+}
+
+/** Returns the address of the sign-in page, which redirects to `back` afterwards. */
+export function signInPath(back: string): string {
+  return `/sign-in?back=${encodeURIComponent(back)}`
 }

@@ -5,7 +5,7 @@ import type { Person } from '../kinds/person.ts'
 import type { HomeRows } from '../domain/home/home-list.ts'
 import { readHome } from '../domain/home/queries.ts'
 import { isDue, openSession, type OpenSession } from '../domain/accounts/sessions.ts'
-import { Problem, unknownSender } from './problem.ts'
+import { notSignedIn, unknownSender } from './problem.ts'
 import { isRead } from './request-values.ts'
 import { renew, sessionKey } from './session.ts'
 import { shared } from './shared.ts'
@@ -57,8 +57,7 @@ export async function readViewer(request: FastifyRequest): Promise<void> {
 export function signedIn(request: FastifyRequest): Person {
   const { viewer, isViewerUnread } = request
   if (isViewerUnread) throw unknownSender({ isRead: isRead(request) })
-  if (viewer === undefined)
-    throw new Problem(401, 'You are not signed in', 'Sign in first, and send the form again.')
+  if (viewer === undefined) throw notSignedIn()
   return viewer
 }
 

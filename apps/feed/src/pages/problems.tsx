@@ -2,10 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { renderToString } from 'preact-render-to-string'
 import { safePath } from '../http/back-path.ts'
 import { notFound, problemOf, UnknownHost, type Problem } from '../http/problem.ts'
-import { isRead } from '../http/request-values.ts'
+import { isRead, signInPath } from '../http/request-values.ts'
 import { shared } from '../http/shared.ts'
 import { readViewer } from '../http/viewer.ts'
-import { pageAbove } from './page-path.ts'
+import { pageAbove, pagePath } from './page-path.ts'
 import { ProblemPage, type RefusedForm } from '../ui/frame/problem-page.tsx'
 import { UnknownHostPage } from '../ui/frame/unknown-host-page.tsx'
 
@@ -51,6 +51,8 @@ async function sendProblem(
   }
   const again = status === 503 && isRead(request) ? safePath(request.url) : undefined
   const above = status === 405 ? pageAbove(request) : undefined
+  const isVisitor = request.viewer === undefined && !request.isViewerUnread
+  const signIn = problem.needsSession && isVisitor ? signInPath(pagePath(request)) : undefined
   const form = problem.maySendAgain ? refusedForm(request) : undefined
   return reply.page(
     (ctx) => (
@@ -61,6 +63,7 @@ async function sendProblem(
         text={message}
         again={again}
         above={above}
+        signIn={signIn}
         form={form}
       />
     ),

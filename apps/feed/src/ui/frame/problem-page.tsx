@@ -11,6 +11,8 @@ export interface ProblemPageProps {
   readonly again: string | undefined
   /** Address of the page whose form this address is for; the home page, or undefined, if there is none. */
   readonly above?: string | undefined
+  /** Address of the sign-in page for a visitor; undefined if signing in cannot help. */
+  readonly signIn?: string | undefined
   /** A refused form that may be sent again; undefined if there is none. */
   readonly form?: RefusedForm | undefined
 }
@@ -30,9 +32,10 @@ export function ProblemPage({
   text,
   again,
   above = '/',
+  signIn,
   form,
 }: ProblemPageProps): JSX.Element {
-  const hasButton = again !== undefined || form?.fields !== undefined || above !== '/'
+  const hasButton = again !== undefined || form?.fields !== undefined || above !== '/' || signIn !== undefined
   return (
     <Layout ctx={ctx} title={title}>
       <section class="problem">
@@ -52,6 +55,11 @@ export function ProblemPage({
           {above === '/' ? null : (
             <a class="button" href={above}>
               To the page of this form
+            </a>
+          )}
+          {signIn === undefined ? null : (
+            <a class="button" href={signIn}>
+              Sign in
             </a>
           )}
           {again === '/' ? null : (
