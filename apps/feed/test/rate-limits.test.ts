@@ -129,6 +129,43 @@ test('guesses by the name and by the address of a person count together, and tel
   expect(await signIn(address, password)).toBe(303)
 })
 
+test('strangers who use up the tries of a person do not keep the person out of a browser of an earlier sign-in', async () => {
+  const password = 'four words in order'
+  const known = async (name: string, address: string): Promise<Visitor> => {
+    const visitor = createVisitor(site.app, address)
+    await visitor.get('/join')
+    await visitor.post('/join', { name, full_name: name, password })
+    await visitor.get('/settings')
+    await visitor.post('/sign-out')
+    return visitor
+  }
+  const ann = await known('ann-kept', '198.51.100.40')
+  const bob = await known('bob-kept', '198.51.100.41')
+  const signIn = async (visitor: Visitor, name: string, guess: string): Promise<number> => {
+    vi.setSystemTime((at += 1_000))
+    await visitor.get('/sign-in')
+    return (await visitor.post('/sign-in', { name, password: guess })).statusCode
+  }
+  for (let i = 0; i < 10; i++) {
+    const stranger = createVisitor(site.app, `203.0.113.${i}`)
+    for (let guess = 0; guess < 10; guess++)
+      expect(await signIn(stranger, 'ann-kept', 'wrong password')).toBe(422)
+  }
+  expect(await signIn(createVisitor(site.app), 'ann-kept', password)).toBe(429)
+  expect(await signIn(bob, 'ann-kept', password)).toBe(429)
+  expect(await signIn(ann, 'ann-kept', password)).toBe(303)
+  await ann.post('/sign-out')
+
+  // Its own count holds for guesses in this browser.
+  for (let guess = 0; guess < 9; guess++) {
+    vi.setSystemTime((at += 10_000))
+    expect(await signIn(ann, 'ann-kept', 'wrong password')).toBe(429)
+  }
+  expect(await signIn(ann, 'ann-kept', password)).toBe(429)
+  vi.setSystemTime((at += 11 * MINUTE))
+  expect(await signIn(ann, 'ann-kept', password)).toBe(303)
+})
+
 test('guesses of strangers leave the settings of a signed-in person open, and guesses in a session close those of the session', async () => {
   const password = 'four words in order'
   const person = createVisitor(site.app, '198.51.100.30')

@@ -2,11 +2,12 @@ import rateLimit, { normalizeIP, type RateLimitOptions } from '@fastify/rate-lim
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { sessionId } from '../domain/accounts/sessions.ts'
 import { counted } from '../text/counted.ts'
+import type { KnownBrowser } from './known-browsers.ts'
 import { Problem } from './problem.ts'
 import { sessionKey } from './session.ts'
 import { shared } from './shared.ts'
 
-/** Senders that a route counts; beyond them it forgets the one that was quiet longest. The plugin's own option does not reach routes. */
+/** Keys of each count; beyond them it forgets the one that was quiet longest. The plugin's own option reaches none of them. */
 const MOST_SENDERS = 20_000
 
 const perMinute = (max: number): RateLimitOptions => ({ max, timeWindow: 60_000, cache: MOST_SENDERS })
@@ -41,14 +42,25 @@ declare module 'fastify' {
      * this name at this address, or of the name everywhere. A guesser at one address thus does not lock the person out elsewhere.
      */
     countAttempt(name: string): Promise<Problem | undefined>
+    /**
+     * Counts an attempt to sign in from the browser of a person who has signed in there before. It has a count of its own, so the attempts of
+     * others never refuse it.
+     */
+    countKnown(browser: KnownBrowser): Promise<Problem | undefined>
     /** Counts an attempt of a signed-in person to prove the password, for the session. Attempts to sign in do not lock the person out. */
     countProof(): Promise<Problem | undefined>
-    /** Name of the attempt that is counted. */
+    /** Name, or nonce of a known browser, of the attempt that is counted. */
     attempted: string
   }
 }
 
-const ATTEMPTS_MS = 10 * 60_000
+/** Counts attempts with a password. */
+const perTenMinutes = (max: number, keyGenerator: (request: FastifyRequest) => string): RateLimitOptions => ({
+  max,
+  timeWindow: 10 * 60_000,
+  cache: MOST_SENDERS,
+  keyGenerator,
+})
 
 /** Refuses forms beyond the limit of their route, before their body is read. Counts are in the memory of this process. */
 export const rateLimits = shared<RateLimitsOptions>(async (app, { isLimited }) => {
@@ -60,23 +72,21 @@ export const rateLimits = shared<RateLimitsOptions>(async (app, { isLimited }) =
     addHeadersOnExceeding: NO_HEADERS,
     errorResponseBuilder: (_request, { ttl }) => tooFast(Math.ceil(ttl / 1000)),
   })
+  const attemptedOf = ({ attempted }: FastifyRequest): string => attempted
   const attempts = [
-    app.createRateLimit({
-      max: 10,
-      timeWindow: ATTEMPTS_MS,
-      keyGenerator: (request) => `attempt ${networkOf(request)} ${request.attempted}`,
-    }),
-    app.createRateLimit({
-      max: 100,
-      timeWindow: ATTEMPTS_MS,
-      keyGenerator: ({ attempted }) => `attempt ${attempted}`,
-    }),
+    app.createRateLimit(perTenMinutes(10, (request) => `${networkOf(request)} ${request.attempted}`)),
+    app.createRateLimit(perTenMinutes(100, attemptedOf)),
   ]
-  const proofs = app.createRateLimit({ max: 10, timeWindow: ATTEMPTS_MS, keyGenerator: sessionOf })
+  const known = app.createRateLimit(perTenMinutes(10, attemptedOf))
+  const proofs = app.createRateLimit(perTenMinutes(10, sessionOf))
   app.decorateRequest('attempted', '')
   app.decorateRequest('countAttempt', function (this: FastifyRequest, name: string) {
     this.attempted = name
     return refusalOf(this, attempts)
+  })
+  app.decorateRequest('countKnown', function (this: FastifyRequest, { nonce }: KnownBrowser) {
+    this.attempted = nonce
+    return refusalOf(this, [known])
   })
   app.decorateRequest('countProof', function (this: FastifyRequest) {
     return refusalOf(this, [proofs])
@@ -131,7 +141,7 @@ function tooFast(seconds: number): Problem {
   return new Problem(
     429,
     'A little slower, please',
-    `There were too many forms at once, so this one was not saved. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}. If you go back, your text should still be there.`,
+    `There were too many forms at once, so this one was not saved. Try again in ${counted(seconds, 'second')}. If you go back, your text should still be there.`,
     { 'retry-after': `${seconds}` },
   )
 }

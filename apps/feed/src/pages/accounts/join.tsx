@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { join } from '../../domain/accounts/commands.ts'
 import { checkForm } from '../../http/forms/check-form.ts'
+import { knowBrowser } from '../../http/known-browsers.ts'
 import { limits } from '../../http/rate-limits.ts'
 import { signIn } from '../../http/session.ts'
 import { EMPTY_FORM } from '../../ui/form-parts.tsx'
@@ -21,6 +22,7 @@ export async function joinRoutes(app: FastifyInstance): Promise<void> {
     const joined = values && (await join(site.data, values, now))
     if (typeof joined === 'object') {
       await signIn(request, joined.person.id, joined.account)
+      knowBrowser(request, reply, joined.person.id)
       return reply.redirect(back, 303)
     }
     const form = {

@@ -3,6 +3,7 @@ import { isLooseleafError } from 'looseleaf'
 import { verifyMember } from '../../domain/accounts/commands.ts'
 import { listPeople, personByName } from '../../domain/accounts/people.ts'
 import { checkForm } from '../../http/forms/check-form.ts'
+import { knowBrowser, knownBrowser } from '../../http/known-browsers.ts'
 import { limits } from '../../http/rate-limits.ts'
 import { signIn, signOut } from '../../http/session.ts'
 import type { Person } from '../../kinds/person.ts'
@@ -30,7 +31,7 @@ export async function signInRoutes(app: FastifyInstance): Promise<void> {
     if (values !== undefined) {
       const sample = await samplePerson(site.data, values.name)
       if (sample !== undefined) await signIn(request, sample.id, undefined)
-      if (sample !== undefined || (await signInMember(request, values.name, values.password)))
+      if (sample !== undefined || (await signInMember(request, reply, values)))
         return reply.redirect(back, 303)
     }
     void reply.code(422)
@@ -50,17 +51,26 @@ async function samplePerson(data: SiteData, name: string): Promise<Person | unde
 
 /**
  * Counts the attempt under the name as it was typed, and under the person. A refusal of the person looks like a wrong password: otherwise
- * a stranger could find out whose address it is.
+ * a stranger could find out whose address it is. A browser in which the person has signed in before has a count of its own instead.
  */
-async function signInMember(request: FastifyRequest, name: string, password: string): Promise<boolean> {
+async function signInMember(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { name, password }: Record<'name' | 'password', string>,
+): Promise<boolean> {
+  const known = knownBrowser(request)
   const refusal = await request.countAttempt(name)
-  if (refusal !== undefined) throw refusal
-  const mayTry = async (personId: string): Promise<boolean> =>
-    (await request.countAttempt(personId)) === undefined
+  if (refusal !== undefined && known === undefined) throw refusal
+  const mayTry = async (personId: string): Promise<boolean> => {
+    if (known?.personId === personId) return (await request.countKnown(known)) === undefined
+    return refusal === undefined && (await request.countAttempt(personId)) === undefined
+  }
   const member = await verifyMember(request.site.data, name, password, mayTry)
+  if (member === undefined && refusal !== undefined) throw refusal
   if (member === undefined) return false
   try {
     await signIn(request, member.person.id, member.account)
+    knowBrowser(request, reply, member.person.id)
     return true
   } catch (error) {
     // The password has changed, or the account is deleted, since it was verified.
