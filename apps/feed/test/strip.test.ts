@@ -8,8 +8,12 @@ import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts
 let site: TestSite
 beforeAll(async () => {
   site = await openTestSite({ hasStrip: true })
+  await site.app.listen({ port: 0, host: '127.0.0.1' })
 })
-afterAll(() => site.close())
+afterAll(async () => {
+  site.app.server.closeAllConnections()
+  await site.close()
+})
 
 /** Returns the text of the strip of a page; undefined if it has none. */
 function stripOf(html: string): string | undefined {
@@ -43,7 +47,7 @@ test('a message is expected by its followers, and then delivered to them', async
 test.skipIf(!hasBrowser)(
   'a script keeps the numbers of an open page up to date, and moves nothing',
   async () => {
-    const baseURL = await site.app.listen({ port: 0, host: '127.0.0.1' })
+    const baseURL = site.app.listeningOrigin
     const browser = await openBrowser()
     try {
       const page = await (await browser.newContext({ baseURL })).newPage()
@@ -56,7 +60,6 @@ test.skipIf(!hasBrowser)(
       expect(await shifts()).toEqual([])
     } finally {
       await browser.close()
-      site.app.server.closeAllConnections()
     }
   },
 )
@@ -77,4 +80,22 @@ test('a site that others can reach has no strip', async () => {
   await open.close()
   expect(textOf(body)).toContain('Looseleaf')
   expect(stripOf(body)).toBeUndefined()
+})
+
+test.skipIf(!hasBrowser)('the button of a day shares a line with a number, at any width but that of a phone', async () => {
+  const baseURL = site.app.listeningOrigin
+  const browser = await openBrowser()
+  try {
+    const page = await (await browser.newContext({ baseURL, javaScriptEnabled: false })).newPage()
+    await page.goto('/search')
+    for (const width of [641, 700, 768, 800, 801, 900, 960, 961, 1440, 1920]) {
+      await page.setViewportSize({ width, height: 300 })
+      const tops = await page
+        .locator('.strip > *')
+        .evaluateAll((parts) => parts.map((part) => (part as HTMLElement).offsetTop))
+      expect({ width, isAlone: tops.at(-1) !== tops.at(-2) }).toEqual({ width, isAlone: false })
+    }
+  } finally {
+    await browser.close()
+  }
 })
