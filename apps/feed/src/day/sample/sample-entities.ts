@@ -111,7 +111,7 @@ interface Place {
 }
 
 function withAnswers(
-  { title, body, link, comments = [], likes = 0 }: SampleEntry,
+  { title, body, link, tags, media, comments = [], likes = 0 }: SampleEntry,
   { person_id, source_id, published, personIds, now }: Place,
 ): { readonly entry: New<Entry>; readonly comments: New<Comment>[]; readonly likes: New<Like>[] } {
   const id = entryId(person_id, title)
@@ -141,7 +141,7 @@ function withAnswers(
   }
   const entry = {
     id,
-    ...freshEntry({ title, body, link, person_id, source_id, published }, published),
+    ...freshEntry({ title, body, link, tags, media, person_id, source_id, published }, published),
     bumped: past.comments.at(-1)?.commented ?? published,
     comments: past.comments.length,
     likes: past.likes.length,

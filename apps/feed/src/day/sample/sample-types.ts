@@ -1,3 +1,5 @@
+import type { Entry } from '../../kinds/entry.ts'
+
 /** A person in the files of the `sample` folder. */
 export interface SamplePerson {
   readonly name: string
@@ -24,6 +26,8 @@ export interface SampleEntry {
   readonly title: string
   readonly body?: string
   readonly link?: string
+  readonly tags?: Entry['tags']
+  readonly media?: Entry['media']
   /** Number of likes. */
   readonly likes?: number
   /** Name of the writer and text, oldest first. */

@@ -19,12 +19,21 @@ test('the sample has enough people, sources, entries and shared links for a live
 })
 
 test('the sample contains no link to a real site and no duplicates', () => {
-  const links = [...sample.entries, ...sample.sources]
-    .map(({ link }) => link)
-    .filter((link) => link !== undefined)
+  const files = sample.entries.flatMap(({ media = [] }) => media.map(({ url }) => url))
+  const pages = [...sample.entries, ...sample.sources].flatMap(({ link }) => link ?? [])
+  const links = [...pages, ...files]
   for (const link of links) expect(new URL(link).hostname).toMatch(/(^|\.)example(\.(com|org))?$/)
   const titles = sample.entries.map(({ title }) => title)
   expect(new Set(titles).size).toBe(titles.length)
+})
+
+test('sources of several people have entries with tags, and with pictures, recordings and films', () => {
+  const { entries } = sampleEntities(sample, now)
+  const people = (has: (entry: (typeof entries)[number]) => boolean): number =>
+    new Set(entries.filter(has).map(({ person_id }) => person_id)).size
+  for (const kind of ['image', 'audio', 'video'])
+    expect([kind, people(({ media_kind }) => media_kind === kind) > 1]).toEqual([kind, true])
+  expect(people(({ tag_keys = [] }) => tag_keys.includes('bread'))).toBeGreaterThan(1)
 })
 
 test('all times of the sample are in the past and all ids are unique', () => {
