@@ -192,7 +192,7 @@ test.skipIf(!found)('a refused form comes back with the focus in its first wrong
   await page.getByLabel('Password').fill('too short')
   await page.getByRole('button', { name: 'Join' }).click()
   await page.getByRole('alert').waitFor()
-  expect(await focused()).toBe('name')
+  await expect.poll(focused).toBe('name')
   await page.getByLabel('Name', { exact: true }).fill('a-name')
   await page.getByLabel('Password').fill('too short')
   await page.getByRole('button', { name: 'Join' }).click()

@@ -15,7 +15,7 @@ test(
     })
     expect(report.failures).toEqual([])
     expect(report).toMatchObject({ entries: 400, failed: 0, status5xx: 0 })
-    expect(report.visitsBefore).toBeGreaterThan(2)
+    expect(report.visitsBefore).toBeGreaterThan(0)
     expect(report.filledMs).toBeGreaterThan(0)
   },
 )
