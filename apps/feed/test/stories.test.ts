@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { handleChange } from '../src/delivery/start-deliveries.ts'
 import { hybrid } from '../src/delivery/strategy.ts'
+import { editEntry, editionOf } from '../src/domain/entries/entries.ts'
 import { freshEntry } from '../src/domain/entries/fresh-entry.ts'
 import { followId } from '../src/kinds/follow.ts'
 import { addOffered, createVisitor, openTestSite, textOf, type TestSite, type Visitor } from './support.ts'
@@ -107,10 +108,55 @@ test('opening a story marks all of its entries as read', async () => {
   await publish('Noor', 'First', LINK)
   const newest = await publish('Tomás', 'Second', LINK)
   await publish('Bo', 'Another')
-  expect(unreadIn((await mira.get('/')).body)).toBe(3)
+  expect(unreadIn((await mira.get('/')).body)).toBe(2)
   const { body } = await mira.get(`/entries/${newest}`)
   expect(unreadIn(body)).toBe(1)
   expect(textOf(body)).toMatch(/Also shared by *First *Noor/)
+})
+
+/** Returns the numbers of unread entries: in the tab of the home page, as dots on all of its pages, and of its channels. */
+async function unreadOf(): Promise<[tab: number, dots: number, channels: number]> {
+  const { body } = await mira.get('/')
+  const dots: number[] = []
+  for (let path: string | undefined = '/'; path !== undefined;) {
+    const page: string = (await mira.get(path)).body
+    dots.push(page.match(/<li class="unread"/g)?.length ?? 0)
+    path = /rel="next" href="([^"]+)"/.exec(page)?.[1]?.replaceAll('&amp;', '&')
+  }
+  const list = /<nav class="unread-list".*?<\/nav>/s.exec(body)?.[0] ?? ''
+  const channels = Array.from(list.matchAll(/class="count"[^>]*>(\d+)/g), ([, count]) => Number(count))
+  return [unreadIn(body), dots.reduce((a, b) => a + b, 0), channels.reduce((a, b) => a + b, 0)]
+}
+
+test('the number of unread entries counts a story once on every page, while its index is ready', async () => {
+  for (let i = 0; i < 12; i++) {
+    await publish('Noor', `First ${i}`, `${LINK}/${i}`)
+    await publish('Tomás', `Second ${i}`, `${LINK}/${i}`)
+  }
+  await publish('Noor', 'Without a link')
+  expect(await unreadOf()).toEqual([25, 25, 25])
+  await addOffered(site.site)
+  expect(await unreadOf()).toEqual([13, 13, 13])
+  expect(unreadIn((await mira.get('/people')).body)).toBe(13)
+  await mira.get(`/entries/${await publish('Uma', 'Not followed', `${LINK}/3`)}`)
+  expect(await unreadOf()).toEqual([12, 12, 12])
+})
+
+test('an edit of a link takes a message out of its story once it is delivered', async () => {
+  await addOffered(site.site)
+  await publish('Noor', 'First', LINK)
+  const { data } = site.site
+  const id = await publish('Tomás', 'Second', LINK)
+  const edit = async (link: string | undefined): Promise<string[]> => {
+    const edition = editionOf((await data.entries.get(id))!)
+    await editEntry(data, id, ids[1] as string, { title: 'Second', link, edition }, new Date((time += 1_000)))
+    await handleChange(data, { id, item: await data.entries.get(id) }, hybrid(), () => new Date())
+    return titlesOf((await mira.get('/')).body)
+  }
+  expect(await edit(`${LINK}/else`)).toEqual(['Second', 'First'])
+  expect(await edit(LINK)).toEqual(['Second'])
+  expect(await edit(undefined)).toEqual(['Second', 'First'])
+  expect(titlesOf((await mira.get('/?media=text')).body)).toEqual(['Second'])
 })
 
 test('a removed entry leaves its story, whose next entry takes its place', async () => {

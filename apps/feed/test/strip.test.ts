@@ -82,20 +82,23 @@ test('a site that others can reach has no strip', async () => {
   expect(stripOf(body)).toBeUndefined()
 })
 
-test.skipIf(!hasBrowser)('the button of a day shares a line with a number, at any width but that of a phone', async () => {
-  const baseURL = site.app.listeningOrigin
-  const browser = await openBrowser()
-  try {
-    const page = await (await browser.newContext({ baseURL, javaScriptEnabled: false })).newPage()
-    await page.goto('/search')
-    for (const width of [641, 700, 768, 800, 801, 900, 960, 961, 1440, 1920]) {
-      await page.setViewportSize({ width, height: 300 })
-      const tops = await page
-        .locator('.strip > *')
-        .evaluateAll((parts) => parts.map((part) => (part as HTMLElement).offsetTop))
-      expect({ width, isAlone: tops.at(-1) !== tops.at(-2) }).toEqual({ width, isAlone: false })
+test.skipIf(!hasBrowser)(
+  'the button of a day shares a line with a number, at any width but that of a phone',
+  async () => {
+    const baseURL = site.app.listeningOrigin
+    const browser = await openBrowser()
+    try {
+      const page = await (await browser.newContext({ baseURL, javaScriptEnabled: false })).newPage()
+      await page.goto('/search')
+      for (const width of [641, 700, 768, 800, 801, 900, 960, 961, 1440, 1920]) {
+        await page.setViewportSize({ width, height: 300 })
+        const tops = await page
+          .locator('.strip > *')
+          .evaluateAll((parts) => parts.map((part) => (part as HTMLElement).offsetTop))
+        expect({ width, isAlone: tops.at(-1) !== tops.at(-2) }).toEqual({ width, isAlone: false })
+      }
+    } finally {
+      await browser.close()
     }
-  } finally {
-    await browser.close()
-  }
-})
+  },
+)

@@ -1,10 +1,9 @@
 import { isLooseleafError, unchanged, unset } from 'looseleaf'
 import type { Delivery } from '../kinds/delivery.ts'
 import type { SiteData } from '../kinds/site-data.ts'
-import { pagesOf } from '../domain/site/lists.ts'
-import { requireAll } from '../domain/site/require-all.ts'
+import { tellItems } from './tell-items.ts'
 
-/** Items per batch of reads and writes. */
+/** Deliveries per batch of reads. */
 const PAGE = 500
 /** Shortest time between two bumps of an entry, in milliseconds. */
 export const BUMP_EVERY_MS = 60_000
@@ -20,18 +19,7 @@ export async function bump(data: SiteData, delivery: Delivery, bumped: Date, now
       await data.deliveries.update(delivery, { bump_due: delivery.next_bump })
     return
   }
-  const { entry_id } = delivery
-  for await (const { items } of pagesOf((cursor) =>
-    data.inbox.byEntry.page({ entry_id }, { limit: PAGE, cursor }),
-  )) {
-    const told = await data.inbox.updateMany(
-      items.map(({ id }) => id),
-      (item) => (item.bumped < bumped ? { bumped } : unchanged),
-      { fates: true },
-    )
-    // An item may be removed meanwhile.
-    requireAll(told, (error) => isLooseleafError(error, 'NOT_FOUND'))
-  }
+  await tellItems(data, delivery.entry_id, (item) => (item.bumped < bumped ? { bumped } : unchanged))
   const next_bump = new Date(now.getTime() + BUMP_EVERY_MS)
   await data.deliveries.update(delivery, { bumped, next_bump, bump_due: unset })
 }

@@ -43,6 +43,8 @@ export async function deliver(
     entry_id: id,
     recipients: people.length,
     delivered,
+    media: entry.media_kind,
+    link_key: entry.link_key,
     bumped: entry.bumped,
     next_bump: delivered,
   }

@@ -6,6 +6,7 @@ import { Entry } from '../kinds/entry.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import { bump, bumpDue } from './bump.ts'
 import { deliver } from './deliver.ts'
+import { relink } from './relink.ts'
 import { hybrid, type Strategy } from './strategy.ts'
 
 /** Name of the consumer, for `readConsumers` and `looseleaf consumer`. */
@@ -79,7 +80,10 @@ export async function handleChange(
   if (entry === undefined) return forget(data, id)
   if (entry.removed !== undefined) return removeItems(data, id)
   const delivery = await data.deliveries.get(deliveryId(id))
-  if (delivery !== undefined) return bump(data, delivery, entry.bumped, now())
+  if (delivery !== undefined) {
+    const linked = await relink(data, delivery, entry)
+    return bump(data, linked, entry.bumped, now())
+  }
   if (!entry.quiet) await deliver(data, entry, strategy, now)
 }
 

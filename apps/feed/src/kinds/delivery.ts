@@ -1,5 +1,6 @@
 import { defineKind, deriveId, type ItemOf } from 'looseleaf'
 import { z } from 'zod'
+import { MEDIA_KINDS } from './entry.ts'
 
 /** Says that an entry has been delivered to all who followed its channel then. */
 export const Delivery = defineKind('delivery', {
@@ -8,6 +9,9 @@ export const Delivery = defineKind('delivery', {
     /** Number of people whose inbox got the entry. */
     recipients: z.int().nonnegative(),
     delivered: z.date(),
+    /** Kind of media and id of the link that its inbox items know. */
+    media: z.enum(MEDIA_KINDS),
+    link_key: z.string().optional(),
     /** `bumped` of the entry when its inbox items got it last. */
     bumped: z.date(),
     /** Earliest time at which they get it again, so that a busy entry costs its writes once a minute. */

@@ -72,7 +72,7 @@ export const Entry = defineKind('entry', {
     /** Has all that a home page needs of a channel that is read at each visit, so that the page reads only the entries that it shows. */
     byChannel: {
       by: [{ channel_id: 'uuid' }, { arrived: 'time' }],
-      include: ['bumped', 'media_kind', 'quiet'],
+      include: ['bumped', 'media_kind', 'link_key', 'quiet'],
     },
     /** Finds the entries that share a link. Only some sites have it: see `offeredIndexes`. */
     byLink: { by: [{ link_key: { type: 'uuid', nulls: 'skip' } }, { published: 'time' }] },

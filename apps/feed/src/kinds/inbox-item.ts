@@ -20,6 +20,8 @@ export const InboxItem = defineKind('inbox', {
     bumped: z.date(),
     /** Kind of media, for the filter. */
     media: z.enum(MEDIA_KINDS),
+    /** Id of its link, by which entries with the same link are one story. */
+    link_key: z.string().optional(),
     /** True once the person has opened or marked it. */
     read: z.boolean(),
     /** True for an entry that the person has hidden. */
@@ -33,7 +35,17 @@ export const InboxItem = defineKind('inbox', {
      */
     byPerson: {
       by: [{ person_id: 'uuid' }, { arrived: 'time' }],
-      include: ['entry_id', 'channel_id', 'via', 'delivered', 'bumped', 'media', 'read', 'hidden'],
+      include: [
+        'entry_id',
+        'channel_id',
+        'via',
+        'delivered',
+        'bumped',
+        'media',
+        'link_key',
+        'read',
+        'hidden',
+      ],
     },
     /** Finds the items of an entry that is bumped or removed. */
     byEntry: { by: [{ entry_id: 'uuid' }, { person_id: 'uuid' }] },

@@ -7,7 +7,7 @@ const SHARED = sampleEntryId('greta', 'Somebody has knitted a barograph. I have 
 /** Descriptions for the window of the indexes that can be added or broken there. */
 export const indexPurposes: Purposes = {
   entry_by_link: {
-    text: 'It finds the entries that share a link. While the site has it, the page of such an entry ends with “Also shared by …”; without it, pages leave that out.',
+    text: 'It finds the entries that share a link. While the site has it, the page of such an entry ends with “Also shared by …”, and a home page shows each link once; without it, pages leave that out.',
     page: { href: `/entries/${SHARED}`, label: 'an entry of the sample whose link others have shared' },
   },
   entry_by_time: {

@@ -51,26 +51,13 @@ export function entriesOfSource(
 /** Returns other entries with the same link, newest first. Returns none while the site lacks the index. */
 export async function alsoShared({ entries }: SiteData, { id, link_key }: Entry): Promise<readonly Entry[]> {
   const { byLink } = entries
-  if (link_key === undefined) return []
-  return whileLinksAreIndexed(byLink, [], async () => {
+  if (link_key === undefined || !byLink.isReady()) return []
+  try {
     const { items } = await byLink.page({ link_key }, { order: 'desc', limit: MAX_SHARES + 1, ...SKIP })
     return items.filter((other) => other.id !== id).slice(0, MAX_SHARES)
-  })
-}
-
-/** Returns the result of `work`, which reads the index of links; `otherwise` while the site lacks this index. */
-export async function whileLinksAreIndexed<Result>(
-  byLink: SiteData['entries']['byLink'],
-  otherwise: Result,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  if (!byLink.isReady()) return otherwise
-  try {
-    return await work()
   } catch (error) {
     // The index was dropped after `isReady`.
-    if (isLooseleafError(error, 'INDEX_NOT_FOUND') || isLooseleafError(error, 'INDEX_NOT_READY'))
-      return otherwise
+    if (isLooseleafError(error, 'INDEX_NOT_FOUND') || isLooseleafError(error, 'INDEX_NOT_READY')) return []
     throw error
   }
 }

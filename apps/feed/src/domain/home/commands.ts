@@ -41,12 +41,12 @@ export async function backfill(data: SiteData, personId: string, channelId: stri
 
 /** Returns the item of an entry for the inbox of a person. */
 export function itemOf(
-  entry: Pick<Entry, 'id' | 'channel_id' | 'arrived' | 'bumped' | 'media_kind'>,
+  entry: Pick<Entry, 'id' | 'channel_id' | 'arrived' | 'bumped' | 'media_kind' | 'link_key'>,
   personId: string,
   via: readonly string[],
   delivered: Date,
 ) {
-  const { id, channel_id, arrived, bumped, media_kind } = entry
+  const { id, channel_id, arrived, bumped, media_kind, link_key } = entry
   return {
     person_id: personId,
     entry_id: id,
@@ -56,6 +56,7 @@ export function itemOf(
     delivered,
     bumped,
     media: media_kind,
+    link_key,
     read: false,
     hidden: false,
   }

@@ -16,6 +16,8 @@ export interface HomeRows {
   readonly seenBefore: Date
   /** True if older entries are left out. */
   readonly isFull: boolean
+  /** True if entries with one link are one story: while the site has the index by which the page of an entry lists the others. */
+  readonly isFolded: boolean
   /** The followed channels that are read at each visit. */
   readonly pulled: readonly string[]
 }
@@ -40,11 +42,29 @@ export function visibleRows({ rows, order }: HomeRows): readonly HomeRow[] {
   return rows.filter(({ hidden }) => !hidden).toSorted((a, b) => compare(a, b, order))
 }
 
+/** The rows of a home with one link, in its order. A home shows the entry of the first. */
+export type Story = readonly [HomeRow, ...HomeRow[]]
+
+/** Returns the stories of these rows, in the order of their first ones. Unless `isFolded`, each row is one. */
+export function storiesOf(
+  rows: readonly HomeRow[],
+  { isFolded }: Pick<HomeRows, 'isFolded'>,
+): readonly Story[] {
+  const stories = new Map<string, [HomeRow, ...HomeRow[]]>()
+  for (const row of rows) {
+    const key = (isFolded ? row.link_key : undefined) ?? row.entry_id
+    const story = stories.get(key)
+    if (story === undefined) stories.set(key, [row])
+    else story.push(row)
+  }
+  return [...stories.values()]
+}
+
 export function isUnread(row: HomeRow, { seenBefore }: Pick<HomeRows, 'seenBefore'>): boolean {
   return !row.read && !row.hidden && row.delivered > seenBefore
 }
 
-/** Numbers of unread entries: the sum, and those of each channel that has some, most first. */
+/** Numbers of stories with unread entries: the sum, and those whose first entry is of each channel that has some, most first. */
 export interface Unread {
   readonly total: number
   readonly byChannel: readonly { readonly channel_id: string; readonly unread: number }[]
@@ -52,8 +72,10 @@ export interface Unread {
 
 export function countUnread(home: HomeRows): Unread {
   const counts = new Map<string, number>()
-  for (const row of home.rows)
-    if (isUnread(row, home)) counts.set(row.channel_id, (counts.get(row.channel_id) ?? 0) + 1)
+  for (const story of storiesOf(visibleRows(home), home)) {
+    const [{ channel_id }] = story
+    if (story.some((row) => isUnread(row, home))) counts.set(channel_id, (counts.get(channel_id) ?? 0) + 1)
+  }
   const byChannel = Array.from(counts, ([channel_id, unread]) => ({ channel_id, unread }))
   return {
     total: byChannel.reduce((sum, { unread }) => sum + unread, 0),

@@ -5,8 +5,7 @@ import type { SiteData } from '../../kinds/site-data.ts'
 import { cardsOf, type Card, type CommentBy } from '../entries/cards.ts'
 import { listPeople } from '../accounts/people.ts'
 import { byId } from '../site/lists.ts'
-import { foldByLink, type Story } from './stories.ts'
-import { countUnread, isUnread, type HomePart, type HomeRow, type HomeRows } from './home-list.ts'
+import { countUnread, isUnread, storiesOf, type HomePart, type HomeRow, type HomeRows } from './home-list.ts'
 
 /** An entry of a home page, with the reason why it is there. */
 export interface HomeCard extends Card {
@@ -61,11 +60,16 @@ export async function homeCards(
     byId(data.entries, [...part.rows.map(({ entry_id }) => entry_id), hiddenId]),
     readChannels(data, channelIds),
   ])
-  const there = part.rows.flatMap(({ entry_id }) => {
-    const entry = entries.get(entry_id)
-    return entry === undefined || entry.removed !== undefined ? [] : [entry]
+  const onPage = new Map(part.rows.map((row) => [row, entries.get(row.entry_id)]))
+  const isGone = (row: HomeRow): boolean => {
+    const entry = onPage.get(row)
+    return onPage.has(row) && (entry === undefined || entry.removed !== undefined)
+  }
+  const there = part.all.filter((row) => !isGone(row))
+  const stories = storiesOf(there, home).flatMap((rows) => {
+    const first = onPage.get(rows[0])
+    return first === undefined ? [] : [{ first, rows }]
   })
-  const stories = await foldByLink(data, there, part.all)
   const sharers = stories.map(({ rows }) => sharersOf(rows))
   const [cards, others] = await Promise.all([
     cardsOf(
@@ -83,8 +87,8 @@ export async function homeCards(
   return {
     suggested: await suggestedPeople(data, personId, cards, home),
     cards: cards.map((card, i) => {
-      const { rows } = stories[i] as Story
-      const [row] = rows as [HomeRow]
+      const { rows } = stories[i]!
+      const [row] = rows
       return {
         ...card,
         isUnread: rows.some((each) => isUnread(each, home)),

@@ -124,7 +124,8 @@ function toRow({
   arrived,
   bumped,
   media_kind,
-}: Pick<Entry, 'id' | 'channel_id' | 'arrived' | 'bumped' | 'media_kind'>): SharedRow {
+  link_key,
+}: Pick<Entry, 'id' | 'channel_id' | 'arrived' | 'bumped' | 'media_kind' | 'link_key'>): SharedRow {
   const times = { arrived, delivered: arrived, bumped }
-  return { entry_id: id, channel_id, ...times, media: media_kind, read: false, hidden: false }
+  return { entry_id: id, channel_id, ...times, media: media_kind, link_key, read: false, hidden: false }
 }

@@ -28,6 +28,7 @@ export async function readHome(
     order: home?.order ?? 'newest',
     seenBefore: home?.seen_before ?? new Date(0),
     isFull: rows.length === HOME_LIMIT,
+    isFolded: data.entries.byLink.isReady(),
     pulled,
   }
 }

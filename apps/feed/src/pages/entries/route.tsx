@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { alsoShared, editEntry, editionOf, isOwnMessage, removeEntry } from '../../domain/entries/entries.ts'
 import { markRead } from '../../domain/home/commands.ts'
-import { isUnread } from '../../domain/home/home-list.ts'
+import { isUnread, type HomeRow } from '../../domain/home/home-list.ts'
 import { readThing } from '../../domain/site/partial-reads.ts'
 import { checkForm } from '../../http/forms/check-form.ts'
 import { notFound, Problem } from '../../http/problem.ts'
@@ -21,7 +21,7 @@ export async function entryRoutes(app: FastifyInstance): Promise<void> {
     const entry = await readThing(request.site.data.entries, idOf(request, 'entry'), 'entry')
     if (entry === undefined) throw notFound('entry')
     const shares = await alsoShared(request.site.data, entry)
-    await openEntries(request, [entry, ...shares])
+    await openStory(request, entry)
     const view = await entryView(request, entry, EMPTY_FORM, { place, shares })
     return reply.page(view, entry.removed === undefined ? 200 : 410)
   })
@@ -65,12 +65,13 @@ export async function entryRoutes(app: FastifyInstance): Promise<void> {
   })
 }
 
-/** Marks the unread ones of these entries as read that are on the visitor's home page: an entry, and those that are folded into it. */
-async function openEntries(request: FastifyRequest, entries: readonly Entry[]): Promise<void> {
+/** Marks an entry on the visitor's home page as read, and those that are one story with it. */
+async function openStory(request: FastifyRequest, { id, link_key }: Entry): Promise<void> {
   const { viewer, home } = request
   if (viewer === undefined || home === undefined) return
-  const ids = new Set(entries.map(({ id }) => id))
-  const unread = new Set(home.rows.filter((row) => ids.has(row.entry_id) && isUnread(row, home)))
+  const isOfStory = (row: HomeRow): boolean =>
+    row.entry_id === id || (home.isFolded && link_key !== undefined && row.link_key === link_key)
+  const unread = new Set(home.rows.filter((row) => isOfStory(row) && isUnread(row, home)))
   if (unread.size === 0) return
   await Promise.all([...unread].map((row) => unlessDown(markRead(request.site.data, viewer.id, row))))
   const rows = home.rows.map((row) => (unread.has(row) ? { ...row, read: true } : row))
