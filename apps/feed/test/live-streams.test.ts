@@ -179,6 +179,29 @@ test('a stream shows life until its session ends', async () => {
   await other.until(/^:$/m)
 })
 
+test('checks that overlap end the stream of an ended session once', async () => {
+  await open({ aliveMs: 20 })
+  const visitor = await signedIn('mira')
+  const stream = await read('/live?person=mira', visitor)
+  await stream.until(EVENT)
+  const { sessions } = site.site.data
+  const { getMany } = sessions
+  const late = Promise.withResolvers<void>()
+  let checks = 0
+  const held = async (...args: Parameters<typeof getMany>) => {
+    const found = await getMany(...args)
+    checks++
+    await late.promise
+    return found
+  }
+  await visitor.post('/sign-out')
+  Object.assign(sessions, { getMany: held })
+  await expect.poll(() => checks).toBeGreaterThan(2)
+  late.resolve()
+  await stream.until(/^event: end$/m)
+  await stream.ended
+})
+
 test('a shard that does not answer ends no stream', async () => {
   await open({ aliveMs: 50 })
   const stream = await read('/live?person=mira', await signedIn('mira'))

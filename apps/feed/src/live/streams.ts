@@ -115,8 +115,8 @@ export function createStreams(options: StreamsOptions): Streams {
     const unknown = new Set<string>(unread)
     const alive = streams.filter(({ receiver: { session }, response }) => {
       if (session === undefined || known.has(session.id)) return true
-      // The browser does not connect again after this event.
-      if (!unknown.has(session.id)) response.end('event: end\ndata:\n\n')
+      // The browser does not connect again after this event. Another check may have ended the stream meanwhile.
+      if (!unknown.has(session.id) && !response.writableEnded) response.end('event: end\ndata:\n\n')
       return false
     })
     return { alive, unread: unread.length }
