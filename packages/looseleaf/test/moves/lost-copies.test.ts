@@ -12,11 +12,7 @@ import { SOME_BUCKETS } from './stores.ts'
 const PLAN = { from: 0, to: 1, buckets: SOME_BUCKETS }
 
 /** Returns the step of a move that a call takes. */
-function stepOf({
-  shard,
-  operation,
-  args,
-}: FaultyCall): 'receive' | 'seal' | 'hand over' | 'begin' | undefined {
+function stepOf({ operation, args }: FaultyCall): 'receive' | 'seal' | 'hand over' | 'begin' | undefined {
   if (operation === 'receive') return 'receive'
   const { serves } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
   if (serves?.leaving?.some(({ sealed }) => sealed !== undefined)) return 'seal'

@@ -85,10 +85,12 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined, sh
   }
 
   function rest(signal: AbortSignal | undefined): Promise<void> | undefined {
-    return share?.rest(time, signal)?.then((milliseconds) => {
-      waitsForCalls.add('calls', milliseconds)
-      if (milliseconds >= LEAST_PAUSE_MS) gaveWayAt = elapsed()
-    })
+    return share?.rest(time, signal)?.then(noteWait)
+  }
+
+  function noteWait(milliseconds: number): void {
+    waitsForCalls.add('calls', milliseconds)
+    if (milliseconds >= LEAST_PAUSE_MS) gaveWayAt = elapsed()
   }
 
   async function wait(
