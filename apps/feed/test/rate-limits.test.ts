@@ -148,8 +148,8 @@ test('strangers who use up the tries of a person do not keep the person out of a
   }
   for (let i = 0; i < 10; i++) {
     const stranger = createVisitor(site.app, `203.0.113.${i}`)
-    for (let guess = 0; guess < 10; guess++)
-      expect(await signIn(stranger, 'ann-kept', 'wrong password')).toBe(422)
+    // An empty password counts too, and takes no time.
+    for (let guess = 0; guess < 10; guess++) expect(await signIn(stranger, 'ann-kept', '')).toBe(422)
   }
   expect(await signIn(createVisitor(site.app), 'ann-kept', password)).toBe(429)
   expect(await signIn(bob, 'ann-kept', password)).toBe(429)
