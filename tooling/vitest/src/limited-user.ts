@@ -7,6 +7,14 @@ export async function sendStatement(adminUrl: string, statement: string): Promis
   await admin.query(statement).finally(() => admin.end())
 }
 
+/** Drops the database of the URL, and creates it again without tables. */
+export async function recreateDatabase(adminUrl: string): Promise<void> {
+  const name = new URL(adminUrl).pathname.slice(1)
+  const server = new URL('/mysql', adminUrl).href
+  await sendStatement(server, `DROP DATABASE \`${name}\``)
+  await sendStatement(server, `CREATE DATABASE \`${name}\``)
+}
+
 /** Creates a user with only these privileges on the database of the URL. */
 export async function createLimitedUser(
   adminUrl: string,

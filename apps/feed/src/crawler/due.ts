@@ -2,6 +2,7 @@ import { isLooseleafError, unchanged, unset, type ChangesOf } from 'looseleaf'
 import { SKIP } from '../domain/site/partial-reads.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import { SOURCE_STRIPES, type Source } from '../kinds/source.ts'
+import { isOvertaken } from '../domain/site/overtaken.ts'
 
 /** Due sources that one look reads of each stripe. */
 const PER_STRIPE = 4
@@ -66,7 +67,7 @@ export async function takeDue({ sources }: SiteData, options: TakeOptions): Prom
       continue
     }
     release(chosen[i] as Source)
-    if (!isTaken(fate.error)) onError(fate.error)
+    if (!isOvertaken(fate.error)) onError(fate.error)
   }
   return taken
 
@@ -74,10 +75,6 @@ export async function takeDue({ sources }: SiteData, options: TakeOptions): Prom
     const isLast = stripe === undefined || (pages[stripe]?.items.length ?? 0) < PER_STRIPE
     if (!isLast && next_check !== undefined) passed.set(stripe, next_check)
   }
-}
-
-function isTaken(error: unknown): boolean {
-  return isLooseleafError(error, 'VERSION_MISMATCH') || isLooseleafError(error, 'NOT_FOUND')
 }
 
 /**

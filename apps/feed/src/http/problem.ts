@@ -1,5 +1,6 @@
 import { isLooseleafError } from 'looseleaf'
 import { Unreadable } from '../domain/site/partial-reads.ts'
+import { isOvertaken } from '../domain/site/overtaken.ts'
 
 /** Thrown by a route to answer with an error page. */
 export class Problem extends Error {
@@ -144,7 +145,7 @@ export function problemOf(
       { maySendAgain: !isRead },
     )
   }
-  if (isLooseleafError(error, 'VERSION_MISMATCH') || isLooseleafError(error, 'NOT_FOUND')) {
+  if (isOvertaken(error)) {
     return new Problem(
       409,
       'Something has changed meanwhile',

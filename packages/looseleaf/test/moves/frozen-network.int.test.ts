@@ -9,7 +9,7 @@ import { through } from '@looseleaf-tooling/kit/changed-driver'
 import { fastTime, until } from '@looseleaf-tooling/kit/times'
 import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
 import { isLong } from '@looseleaf-tooling/vitest/long'
-import { sendStatement } from '@looseleaf-tooling/vitest/limited-user'
+import { recreateDatabase } from '@looseleaf-tooling/vitest/limited-user'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { startTcpProxy, type Silence } from '../../../driver-mysql/test/tcp-proxy.ts'
 import { checkSwept, contentsOf, fill, indexes, SOME_BUCKETS } from './stores.ts'
@@ -23,10 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => servers?.stop())
 beforeEach(async () => {
-  for (const url of servers.urls) {
-    await sendStatement(new URL('/mysql', url).href, 'DROP DATABASE store')
-    await sendStatement(new URL('/mysql', url).href, 'CREATE DATABASE store')
-  }
+  for (const url of servers.urls) await recreateDatabase(url)
 })
 
 const open = (urls: readonly string[], plan: FaultPlan = () => undefined): Promise<DataStore> =>

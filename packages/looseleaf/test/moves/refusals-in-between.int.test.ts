@@ -9,7 +9,7 @@ import { through } from '@looseleaf-tooling/kit/changed-driver'
 import { fastTime } from '@looseleaf-tooling/kit/times'
 import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
 import { isLong } from '@looseleaf-tooling/vitest/long'
-import { createLimitedUser, sendStatement } from '@looseleaf-tooling/vitest/limited-user'
+import { createLimitedUser, recreateDatabase, sendStatement } from '@looseleaf-tooling/vitest/limited-user'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { checkSwept, contentsOf, fill, indexes, SOME_BUCKETS } from './stores.ts'
@@ -27,10 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => servers?.stop())
 beforeEach(async () => {
-  for (const url of servers.urls) {
-    await sendStatement(new URL('/mysql', url).href, 'DROP DATABASE store')
-    await sendStatement(new URL('/mysql', url).href, 'CREATE DATABASE store')
-  }
+  for (const url of servers.urls) await recreateDatabase(url)
   const { url } = await createLimitedUser(servers.urls[1]!, RIGHTS)
   urls = [servers.urls[0]!, url]
   user = new URL(url).username

@@ -10,7 +10,7 @@ import { bucketOfId } from '@looseleaf/router'
 import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
 import { fastTime, leapingTime } from '@looseleaf-tooling/kit/times'
 import { isLong } from '@looseleaf-tooling/vitest/long'
-import { createLimitedUser, sendStatement } from '@looseleaf-tooling/vitest/limited-user'
+import { createLimitedUser, recreateDatabase, sendStatement } from '@looseleaf-tooling/vitest/limited-user'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import {
   checkIndexes,
@@ -68,11 +68,7 @@ afterAll(async () => {
 })
 
 beforeEach(async () => {
-  for (const url of [source.urls[0]!, adminUrl()]) {
-    const server = new URL('/mysql', url).href
-    await sendStatement(server, 'DROP DATABASE store')
-    await sendStatement(server, 'CREATE DATABASE store')
-  }
+  for (const url of [source.urls[0]!, adminUrl()]) await recreateDatabase(url)
   limited = await createLimitedUser(adminUrl(), RIGHTS)
 })
 

@@ -5,6 +5,7 @@ import type { Person } from '../../kinds/person.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { normalAddress, normalName } from './names.ts'
 import { hashPassword, isOutdated, isPassword, PASSWORD_LENGTH } from './passwords.ts'
+import { isOvertaken } from '../site/overtaken.ts'
 
 export interface NewMember {
   readonly name: string
@@ -69,8 +70,7 @@ export async function verifyMember(
     return { ...found, account: await data.accounts.update(found.account, { password: hash }) }
   } catch (error) {
     // Another sign-in has replaced it, the password has changed, or the account is deleted, since it was read.
-    if (isLooseleafError(error, 'VERSION_MISMATCH') || isLooseleafError(error, 'NOT_FOUND'))
-      return verifyMember(data, nameOrAddress, password, mayTry)
+    if (isOvertaken(error)) return verifyMember(data, nameOrAddress, password, mayTry)
     throw error
   }
 }

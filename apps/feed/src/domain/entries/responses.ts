@@ -7,6 +7,7 @@ import { likeId } from '../../kinds/ids.ts'
 import { insertOnce, type PostOptions } from './insert-once.ts'
 import { byId, type List } from '../site/lists.ts'
 import { SKIP } from '../site/partial-reads.ts'
+import { isOvertaken } from '../site/overtaken.ts'
 
 export const COMMENTS_PER_PAGE = 100
 const LIKES_PER_PAGE = 20
@@ -193,7 +194,7 @@ async function deleteAnswer(
     return true
   } catch (error) {
     if (isLooseleafError(error, 'NOT_FOUND') && error.entity === entryId) return false
-    if (isLooseleafError(error, 'VERSION_MISMATCH') || isLooseleafError(error, 'NOT_FOUND')) return true
+    if (isOvertaken(error)) return true
     throw error
   }
 }

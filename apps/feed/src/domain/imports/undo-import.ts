@@ -1,4 +1,4 @@
-import { isLooseleafError, unchanged, unset } from 'looseleaf'
+import { unchanged, unset } from 'looseleaf'
 import type { Entry } from '../../kinds/entry.ts'
 import { followId } from '../../kinds/follow.ts'
 import type { Import } from '../../kinds/import.ts'
@@ -10,6 +10,7 @@ import { removeFromInbox } from '../home/commands.ts'
 import { pagesOf } from '../site/lists.ts'
 import { requireAll } from '../site/require-all.ts'
 import { unlessGone } from '../site/unless-there.ts'
+import { isOvertaken } from '../site/overtaken.ts'
 
 /** Entries or sources that an undo deletes concurrently. */
 const CHUNK = 200
@@ -80,7 +81,7 @@ export async function undoImport(
   const keptSources = count.keptSources + fetchedSources
   if (keptEntries + keptSources === 0) {
     // An import that has ended meanwhile may have entities that were not seen.
-    requireAll(await imports.deleteMany([undone], { fates: true }), isOthers)
+    requireAll(await imports.deleteMany([undone], { fates: true }), isOvertaken)
   } else {
     await unlessGone(imports.update(id, { entries: keptEntries, sources: keptSources }))
   }
@@ -145,7 +146,7 @@ async function deleteSources(
     ({ next_check }) => (isDue(next_check) ? { next_check: later } : unchanged),
     { fates: true },
   )
-  requireAll(postponed, isOthers)
+  requireAll(postponed, isOvertaken)
   const found = postponed.flatMap((fate) => (fate.ok ? [fate.value] : []))
   if (found.length === 0) return new Set()
   await Promise.all(
@@ -160,13 +161,8 @@ async function deleteSources(
     found.map(({ id }) => id),
   )
   const fates = await sources.deleteMany(found, { fates: true })
-  requireAll(fates, isOthers)
+  requireAll(fates, isOvertaken)
   return new Set(found.flatMap(({ id }, i) => (fates[i]!.ok ? [id] : [])))
-}
-
-/** Tells whether another call has changed or deleted the entity meanwhile. */
-function isOthers(error: unknown): boolean {
-  return isLooseleafError(error, 'VERSION_MISMATCH') || isLooseleafError(error, 'NOT_FOUND')
 }
 
 /** Returns true if another person follows a source, or publishes through it. */

@@ -1,0 +1,6 @@
+import { isLooseleafError } from 'looseleaf'
+
+/** Tells whether a write failed because another call has changed or deleted the entity meanwhile. */
+export function isOvertaken(error: unknown): boolean {
+  return isLooseleafError(error, 'VERSION_MISMATCH') || isLooseleafError(error, 'NOT_FOUND')
+}
