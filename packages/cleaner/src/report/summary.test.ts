@@ -155,6 +155,16 @@ describe('saving the summary', () => {
     expect(saves).toBe(6)
   })
 
+  it('counts that come during a save are saved by the next one', async () => {
+    const reporter = createReporter(context, 'a', 60_000)
+    reporter.count(tallyOf(1))
+    plan = () => (saves === 1 ? { before: async () => reporter.count(tallyOf(2)) } : undefined)
+    await reporter.save()
+    expect((await readSummary(context)).totals).toEqual(tallyOf(1))
+    await reporter.save()
+    expect((await readSummary(context)).totals).toEqual({ ...emptyTally(), entities: 20, added: 3 })
+  })
+
   it('a save is left to the next time while another process saves', async () => {
     const reporter = createReporter(context, 'a', 60_000)
     reporter.count(tallyOf(1))
@@ -169,7 +179,7 @@ describe('saving the summary', () => {
   it.each([
     ['fails', { before: () => Promise.reject(new Error('away')) }],
     ['is overtaken by another process', { before: async () => void (await takeOver()) }],
-  ])('a save that %s is repeated by the next reporterA, and no count doubles', async (_, fault) => {
+  ])('a save that %s is repeated by the next reporter, and no count doubles', async (_, fault) => {
     const reporter = createReporter(context, 'a', 60_000)
     reporter.count(tallyOf(1))
     plan = () => (saves === 1 ? fault : undefined)

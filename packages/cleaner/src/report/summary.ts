@@ -86,6 +86,8 @@ export function createReporter(context: EngineContext, owner: string, sweepEvery
           TASK,
           (text) => {
             ;[more, unsaved] = [unsaved, more]
+            // Before the save: news that come while it is on its way are for the next one.
+            hasNews = false
             const summary = summaryFromText(text)
             addTally(summary.totals, more)
             return JSON.stringify({
@@ -100,11 +102,12 @@ export function createReporter(context: EngineContext, owner: string, sweepEvery
           { owner, ...options },
         )
       } finally {
-        if (!isSaved) addTally(unsaved, more)
+        if (isSaved) savedAt = elapsed()
+        else {
+          addTally(unsaved, more)
+          hasNews = true
+        }
       }
-      if (!isSaved) return
-      savedAt = elapsed()
-      hasNews = false
     },
   }
 }
