@@ -9,8 +9,8 @@ import { platformTime, type Gate } from '@looseleaf/core/internal'
 export interface LoopShare {
   /**
    * Call it between pieces of work that block the loop for less than a millisecond, and before each statement. Returns undefined while the
-   * present slice lasts. After it, returns a promise: the loop gets a turn for other work, and while it is busy with calls of the store, a
-   * pause of up to nine times the slice. Resolves with the milliseconds of the pause that this caller began, and 0 for one of others.
+   * present slice lasts. After it, returns a promise: the loop gets a turn for other work, and while calls use the store, a pause until the loop
+   * has been idle for as long as a slice, of up to 19 times the work. Resolves with the milliseconds of the pause that this caller began, and 0 for one of others.
    * Rejects with `ABORTED` if the signal fires in a pause.
    */
   rest(time: Time, signal?: AbortSignal): Promise<number> | undefined
@@ -27,11 +27,16 @@ export interface Loop {
 
 /** Work in one turn of the loop, about: a call that arrives meanwhile waits that long. */
 const SLICE_MS = 2
-/** Longest pause as a multiple of the work before it, so that background work takes at least a tenth of the time. */
-const MAX_PAUSES = 9
+/** Longest pause as a multiple of the work before it, so that background work takes at least a twentieth of the time. */
+const MAX_PAUSES = 19
 const MAX_PAUSE_MS = 1_000
-/** The loop is free once it has waited this long: the calls in flight wait for servers or timers then, not for this process. */
-const FREE_MS = 0.5
+/**
+ * Idle time of the loop that follows a slice, so that background work takes at most half of the time that calls leave. A request waits for
+ * shorter whiles, as for its session or the compression of its page, and a slice in each of them would delay it by several.
+ */
+const FREE_MS = 2
+/** Calls use the store for this long after the last one has begun. */
+const IN_USE_MS = 1_000
 /** Time between two looks in a pause. */
 const LOOK_MS = 1
 
@@ -42,33 +47,46 @@ const platformLoop: Loop = {
 }
 
 interface Pause {
+  /** End by `elapsed`, for a loop that is busy. */
   readonly until: number
-  /** Idle time of the loop when the pause began. */
+  /** End by the idle time of the loop. */
   readonly idle: number
 }
 
-export function createLoopShare(calls: Pick<Gate, 'inFlight'>, loop: Loop = platformLoop): LoopShare {
+export function createLoopShare(
+  calls: Pick<Gate, 'inFlight' | 'entered'>,
+  loop: Loop = platformLoop,
+): LoopShare {
   let sliceFrom = loop.elapsed()
-  let activeFrom = loop.use().active
+  let usedFrom = loop.use()
   let pause: Pause | undefined
+  let callsSeen = calls.entered
+  let callSeenAt = -Infinity
 
   function beginSlice(): void {
     pause = undefined
     sliceFrom = loop.elapsed()
-    activeFrom = loop.use().active
+    usedFrom = loop.use()
   }
 
   /** Begins a pause if the slice is over. Time in which the loop has waited, as for an answer of a server, is no work. */
   function beginPause(): Pause | undefined {
-    const { idle, active } = loop.use()
-    const work = active - activeFrom
+    const work = loop.use().active - usedFrom.active
     const now = loop.elapsed()
     sliceFrom = now - work
-    return work < SLICE_MS ? undefined : { until: now + Math.min(MAX_PAUSE_MS, MAX_PAUSES * work), idle }
+    if (work < SLICE_MS) return undefined
+    return { until: now + Math.min(MAX_PAUSE_MS, MAX_PAUSES * work), idle: usedFrom.idle + FREE_MS }
+  }
+
+  // Not by `inFlight` alone: no call is in flight while a request arrives, between two of its calls, and while its page is rendered.
+  function isInUse(): boolean {
+    if (calls.entered !== callsSeen) callSeenAt = loop.elapsed()
+    callsSeen = calls.entered
+    return calls.inFlight > 0 || loop.elapsed() - callSeenAt < IN_USE_MS
   }
 
   const isOver = ({ until, idle }: Pause): boolean =>
-    calls.inFlight === 0 || loop.elapsed() >= until || loop.use().idle - idle >= FREE_MS
+    !isInUse() || loop.elapsed() >= until || loop.use().idle >= idle
 
   async function rest(time: Time, signal: AbortSignal | undefined): Promise<number> {
     const restedFrom = loop.elapsed()

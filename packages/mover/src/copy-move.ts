@@ -196,8 +196,7 @@ export async function countSource(job: MoveJob): Promise<number> {
   const { work, lease } = job
   const { context, move, signal } = work
   const source = shardAt(context, move.from)
-  const { entities, tombstones } = await source.entities.count({ signal })
-  let total = entities + tombstones
+  let total = await source.entities.countRows({ signal })
   for (const entry of indexesOf(job)) {
     await lease.saveDue()
     try {

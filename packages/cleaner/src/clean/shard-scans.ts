@@ -32,13 +32,13 @@ export async function scanEntities(
   signal: AbortSignal,
 ): Promise<void> {
   const { context, meter } = job
-  const { entities, tombstones } = await shardAt(context, shard).entities.count({ signal })
+  const total = await shardAt(context, shard).entities.countRows({ signal })
   const reading = passOf(job, parts, signal)
   let open = leases
   while (open.length > 0) {
     const watch = await watchOwned(context, shard, { signal })
     const readings = createReadings(context, shard, watch, open)
-    for (const { part } of open) part.total = Math.round((entities + tombstones) * readings.shareOf(part))
+    for (const { part } of open) part.total = Math.round(total * readings.shareOf(part))
     meter.begin(shard, partsOf(leases))
     const start = Math.min(...open.map(({ part }) => part.addedId))
     for await (const page of entityPages(reading, shard, { after: start, watch })) {

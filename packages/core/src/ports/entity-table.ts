@@ -296,6 +296,8 @@ export interface EntityTable {
   raisePurged(to: PurgeBounds, options: EpochWriteOptions): Promise<void>
   /** Deletes the tombstones of these ids that are within the raised bounds. Returns how many. */
   purge(ids: readonly Uint8Array[], options?: CallOptions): Promise<number>
-  /** Counts the rows of the shard exactly. Slow on a large table. */
+  /** Returns the exact number of rows, tombstones included. Reads an index and no bodies. */
+  countRows(options?: CallOptions): Promise<number>
+  /** Counts the rows of the shard exactly. Slow on a large table: it reads all rows, with their bodies on SQLite. */
   count(options?: CallOptions): Promise<EntityCounts>
 }

@@ -32,6 +32,15 @@ test('a closing gate admits a call within one that is inside, and waits for it',
   await closing
 })
 
+test('a gate counts the calls inside, and all that have entered', async () => {
+  const gate = createGate(closed.message)
+  gate.enter()
+  gate.enterWithin()
+  gate.leave()
+  await gate.pass(async () => undefined)
+  expect([gate.inFlight, gate.entered]).toEqual([1, 3])
+})
+
 test('a failed call leaves the gate', async () => {
   const gate = createGate(closed.message)
   await expect(gate.pass(() => Promise.reject(new Error('no')))).rejects.toThrow('no')

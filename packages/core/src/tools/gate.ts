@@ -14,6 +14,8 @@ export interface Gate {
   checkOpen(): void
   /** Number of calls that have entered and not left. */
   readonly inFlight: number
+  /** Number of calls that have entered since the gate was made. */
+  readonly entered: number
   /** Refuses calls from now on. Resolves when the last admitted call has left. */
   close(): Promise<void>
 }
@@ -21,6 +23,7 @@ export interface Gate {
 /** `message`: message of the `CLOSED` errors, such as "The store is closed." */
 export function createGate(message: string): Gate {
   let inFlight = 0
+  let entered = 0
   let isClosed = false
   const { promise: ended, resolve: end } = Promise.withResolvers<void>()
 
@@ -28,9 +31,14 @@ export function createGate(message: string): Gate {
     if (isClosed) throw new LooseleafError('CLOSED', message)
   }
 
+  function enterWithin(): void {
+    inFlight++
+    entered++
+  }
+
   function enter(): void {
     checkOpen()
-    inFlight++
+    enterWithin()
   }
 
   function leave(): void {
@@ -42,9 +50,12 @@ export function createGate(message: string): Gate {
     get inFlight() {
       return inFlight
     },
+    get entered() {
+      return entered
+    },
     checkOpen,
     enter,
-    enterWithin: () => void inFlight++,
+    enterWithin,
     leave,
     async pass(work) {
       enter()

@@ -251,6 +251,15 @@ export function createEntityTable(options: BatchedTableOptions, localRows: Local
       return purged
     },
 
+    async countRows(call) {
+      const { rows } = await session.run(
+        session.shape('count rows', () => statements.countRows()),
+        [],
+        reading(call),
+      )
+      return toNumber((rows[0] as Row).total)
+    },
+
     async count(call) {
       const { rows } = await session.run(
         session.shape('count', () => statements.count()),

@@ -239,6 +239,7 @@ export function createReferenceEntities(
           asked.has(keyOf(row.id)),
       )
     },
+    countRows: async () => rows.length,
     async count() {
       const tombstones = rows.filter((row) => row.body === null)
       return {
