@@ -98,9 +98,9 @@ export function createEntityWriter(parts: WriterParts): EntityWriter {
   }
 
   /**
-   * Takes claims of unique keys. If that fails and the id was made for this call, deletes the claims and `written`, the claims and rows
-   * of the steps before: no other write knows the id, so no other write relies on them. For any other id they stay for the cleaner, and the
-   * claims for the next entity with the key.
+   * Takes claims of unique keys. If that fails and the entity is `unknown`, deletes the claims and `written`, the claims and rows of the steps
+   * and attempts before. An entity is unknown if its id was made for this call and no attempt may have committed it: no other write relies on
+   * its claims and rows. The claims and rows of any other entity stay for the cleaner, or for the next entity with the key.
    */
   async function claim(
     placement: Placement,
@@ -108,13 +108,13 @@ export function createEntityWriter(parts: WriterParts): EntityWriter {
     written: readonly PlacedKey[],
     id: Uint8Array,
     version: number,
-    isNewId: boolean,
+    isUnknown: boolean,
     signal: AbortSignal | undefined,
   ): Promise<void> {
     try {
       await indexRows.claim(placement, keys, id, version, signal)
     } catch (error) {
-      if (isNewId) removals.now([...keys, ...written], id, version + 1)
+      if (isUnknown) removals.now([...keys, ...written], id, version + 1)
       throw error
     }
   }
@@ -214,13 +214,14 @@ export function createEntityWriter(parts: WriterParts): EntityWriter {
       const { rows, local, localClaims } = split
       // The commit carries this shard's epoch, so its catalog decides. The catalogs of other shards may be one change behind.
       const defers = catalog.shards[shard]?.onIndexFailure === 'defer'
-      const isNewId = isFresh && isFirst
+      const isUnknown = isFresh && unsettled.size === 0
       obstacle = undefined
       let sent: Attempt | undefined
       let outcome: CommitOutcome | 'undone'
       const epoch = catalog.epochs[shard] ?? 0
       try {
-        if (rows.claimed.length > 0) await claim(placement, rows.claimed, NONE, id, version, isNewId, signal)
+        if (rows.claimed.length > 0)
+          await claim(placement, rows.claimed, supersededRows, id, version, isUnknown, signal)
         const upserts = rowSteps.early(placement, rows, id, version, found.version, signal)
         const failures = upserts === NONE ? NONE : await upserts
         const deferred = failures.length === 0 ? NONE : deferredTables(failures, defers)
@@ -235,7 +236,7 @@ export function createEntityWriter(parts: WriterParts): EntityWriter {
           ? sending
           : unlessTaken(sending, async () => {
               const written = [...rows.claimed, ...rows.gained]
-              await claim(placement, localClaims, written, id, version, isNewId, signal)
+              await claim(placement, localClaims, written, id, version, isUnknown, signal)
               return send({ ...row, local: { ...local, claims: undefined } })
             }))
       } catch (error) {

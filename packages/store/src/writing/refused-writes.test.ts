@@ -1,7 +1,8 @@
+import { LooseleafError, type Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
-import { withoutPauses } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen, withoutPauses } from '@looseleaf/testkit'
 import { farRouter } from '@looseleaf-tooling/kit/far-router'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DataStore } from '../data-store.ts'
@@ -12,19 +13,28 @@ const byOwner = defineIndex('by_owner', { properties: { owner: 'uuid' }, shardOn
 const byMail = defineIndex('by_mail', { properties: { mail: 'string' }, shardOn: 'mail', unique: true })
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 
+const indexes = [byOwner, byMail, byName]
+
+let memory: Driver
 let store: DataStore
 
-beforeEach(async () => {
-  const indexes = [byOwner, byMail, byName]
-  store = await DataStore.open({
-    shards: memoryShards(2),
+const openOn = (driver: Driver): Promise<DataStore> =>
+  DataStore.open({
+    shards: keepOpen(driver),
     indexes,
     migrate: true,
     router: farRouter(),
     time: withoutPauses,
   })
+
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+  store = await openOn(memory)
 })
-afterEach(() => store.close())
+afterEach(async () => {
+  await store.close()
+  await memory.close()
+})
 
 /** Returns the numbers of rows and claims on all shards, by their tables. */
 async function counts(): Promise<Record<string, number>> {
@@ -63,6 +73,32 @@ test('a batch that is refused for a local claim deletes the far rows and far cla
   await expect(batch).rejects.toMatchObject({ ...taken, item: 0 })
   expect(await counts()).toMatchObject({ index_by_mail: 0, claims_by_mail: 0, index_by_name: 0 })
 })
+
+test.each(['put', 'batch'] as const)(
+  'a %s that is undone, begins again and is refused deletes the far rows and far claims of fresh entities',
+  async (call) => {
+    const owner = store.newId()
+    let isUndone = false
+    const other = await openOn(
+      faultyDriver(memory, ({ table, operation }) => {
+        if (table !== 'entities' || isUndone || !/^(insert|writeAll)$/.test(operation)) return undefined
+        isUndone = true
+        return {
+          async before() {
+            await store.put({ owner })
+            throw new LooseleafError('SHARD_BUSY', 'A deadlock (a fault on purpose).', { undone: true })
+          },
+        }
+      }),
+    )
+    const bag = { owner, mail: 'ada', name: 'ada' }
+    const writing = call === 'put' ? other.put(bag) : other.batch([{ insert: bag }])
+    await expect(writing).rejects.toMatchObject(taken)
+    await other.close()
+    expect(isUndone).toBe(true)
+    expect(await counts()).toMatchObject({ index_by_mail: 0, claims_by_mail: 0, index_by_name: 0 })
+  },
+)
 
 test('a put with an id that is refused leaves its far rows, on which another write of the entity may rely', async () => {
   const owner = store.newId()

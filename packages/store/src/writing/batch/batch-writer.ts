@@ -88,7 +88,7 @@ export function createBatchWriter(parts: WriterParts): BatchWriter {
   async function claim(
     { planned, version, catalog: { placement }, shard }: Omit<BatchAttempt, 'deferred'>,
     keysOfItem: (split: SplitChange) => readonly PlacedKey[],
-    isFirst: boolean,
+    mayBeCommitted: boolean,
     signal: AbortSignal | undefined,
   ): Promise<readonly HandedClaim[]> {
     const handed: HandedClaim[] = []
@@ -106,8 +106,8 @@ export function createBatchWriter(parts: WriterParts): BatchWriter {
     try {
       await claiming
     } catch (error) {
-      // No other write knows a fresh id, so none relies on its claims and rows.
-      if (isFirst)
+      // No other write knows a fresh id, so none relies on its claims and rows. Earlier attempts have written the same.
+      if (!mayBeCommitted)
         for (const { item, rows, split: own } of planned)
           if (item.isFresh) removals.now([...rows.claimed, ...own.rows.gained], item.id, version + 1)
       throw error
@@ -217,7 +217,7 @@ export function createBatchWriter(parts: WriterParts): BatchWriter {
       let outcome: CommitOutcome | 'undone'
       const epoch = catalog.epochs[shard] ?? 0
       try {
-        let claims = await claim(begun, ({ rows }) => rows.claimed, isFirst, signal)
+        let claims = await claim(begun, ({ rows }) => rows.claimed, unsettled.size > 0, signal)
         const deferred = await upsert(begun, signal)
         const tables = [...new Set(deferred.flat())]
         if (tables.length > 0) happened({ kind: 'deferred', tables, shard: target.shard })
@@ -231,7 +231,7 @@ export function createBatchWriter(parts: WriterParts): BatchWriter {
             (error) => (obstacle = error),
           )
         outcome = await unlessTaken(send(rows), async () => {
-          const handed = await claim(begun, ({ localClaims }) => localClaims, isFirst, signal)
+          const handed = await claim(begun, ({ localClaims }) => localClaims, unsettled.size > 0, signal)
           claims = [...claims, ...handed]
           return send(rows.map(withoutClaims))
         })
