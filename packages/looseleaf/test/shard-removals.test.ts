@@ -3,7 +3,8 @@ import { changeCatalogContents } from '@looseleaf/index-engine/internal'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { moveBuckets } from '@looseleaf/mover/internal'
+import { emptySources, moveBuckets } from '@looseleaf/mover/internal'
+import { loadOwn } from '@looseleaf/protocol/internal'
 import {
   cleanIndex,
   consume,
@@ -207,6 +208,36 @@ test('a removal is refused while a consumer has dead letters on the shard', asyn
   await consumer.stop()
   await dropConsumer(store, 'search')
   await store.shards.remove(1)
+})
+
+test('a removal is refused while a source still has entities of a move to the shard', async () => {
+  let isDenied = true
+  const mover = await openOn(
+    faultyDriver(memory, ({ shard, operation }) =>
+      isDenied && shard === 0 && operation === 'discard'
+        ? {
+            before() {
+              throw new LooseleafError('SHARD_DENIED', 'The server denies it (a fault on purpose).')
+            },
+          }
+        : undefined,
+    ),
+  )
+  const moveAll = async (from: number, to: number): Promise<unknown> => {
+    const { serves } = await loadOwn(store.context, from, {})
+    return moveBuckets(mover, { from, to, buckets: serves.owns })
+  }
+  await expect(moveAll(0, 1)).rejects.toMatchObject({ code: 'SHARD_DENIED' })
+  await moveAll(1, 2)
+  await expect(store.shards.remove(1)).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringMatching(/shard 0 still has entities of move 1, whose record is on this shard\.$/),
+  })
+  isDenied = false
+  expect(await emptySources(mover.context, {})).toMatchObject([{ id: 1, state: 'done' }])
+  await store.shards.remove(1)
+  await store.shards.remove(0)
+  await mover.close()
 })
 
 test('a removal rejects while a shard does not answer that may be the only one to know a consumer', async () => {

@@ -7,6 +7,7 @@ import {
   type StoreLayout,
 } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { openMoves } from '@looseleaf/mover/internal'
 import { consumersOn, shardAt } from '@looseleaf/protocol/internal'
 
 /** Returns the reasons in the catalog of the store for which a shard cannot be removed. Each is the end of a sentence. */
@@ -41,6 +42,23 @@ export function ownObstacles({ owns, leaving, coming, away = [] }: ShardServes):
   for (const id of new Set(unemptied.map(({ move }) => move)))
     obstacles.push(`its entities of move ${id} are not deleted yet`)
   return obstacles
+}
+
+/**
+ * Returns the sources that still have entities of moves to the shard. The record and the lease of a move are on its target, so without this shard
+ * no mover would ever delete these entities.
+ */
+export async function fullSources(
+  context: EngineContext,
+  number: number,
+  options: CallOptions,
+): Promise<readonly string[]> {
+  const open = await openMoves(context, options)
+  return open
+    .filter(({ move, phase }) => move.to === number && phase === undefined)
+    .map(
+      ({ move }) => `shard ${move.from} still has entities of move ${move.id}, whose record is on this shard`,
+    )
 }
 
 /** Returns the reasons in the tables of the shard. Index rows are no reason: those that are left belong to writes that did not commit. */

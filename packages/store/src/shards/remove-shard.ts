@@ -14,7 +14,7 @@ import {
 } from '@looseleaf/index-engine/internal'
 import { copyRegistrations, loadOwn, shardAt, UNCHECKED_WAIT_MS } from '@looseleaf/protocol/internal'
 import { exclusively } from '../catalog/catalog-lease.ts'
-import { contentsLeft, layoutObstacles, ownObstacles } from './removal-obstacles.ts'
+import { contentsLeft, fullSources, layoutObstacles, ownObstacles } from './removal-obstacles.ts'
 
 export interface RemoveShardOptions extends CallOptions {
   /** Checks only whether the shard is still needed, and changes nothing. Default: false. */
@@ -69,6 +69,7 @@ async function requireUnneeded(context: EngineContext, number: number, options: 
   const obstacles = [
     ...layoutObstacles(layout as StoreLayout, indexes, number),
     ...ownObstacles(own.serves),
+    ...(await fullSources(context, number, options)),
     ...(await contentsLeft(context, number, own.serves, options)),
   ]
   if (obstacles.length > 0) throw stillNeeded(context, number, obstacles)
