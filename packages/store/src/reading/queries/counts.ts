@@ -33,8 +33,9 @@ export interface CountOptions extends CallOptions, ReplicaReadOptions {
    * Precision of the number. By default it is exact up to 1,000, unless checking the entities takes longer than `queryTimeMs`; above it
    * is a number of index rows. Rows of entities that have moved in the last seconds, and rows left by writes that died, make that too high.
    * `true`: always exact; reads every entity that matches. `false`: always counts index rows, in one statement per shard.
-   * A count is too low only while rows are pending, see `onIndexFailure`. Two queries always check every entity, because their rows
-   * cannot tell the number: a scatter over an index whose `shardOn` is an array, and bounds of more than 512 bytes.
+   * A count is too low only while rows are pending, see `onIndexFailure`, and if entities move between shards while rows are counted for longer
+   * than `queryTimeMs`. Two queries always check every entity, because their rows cannot tell the number: a scatter over an index whose
+   * `shardOn` is an array, and bounds of more than 512 bytes.
    */
   readonly exact?: boolean | undefined
   /** Handling of damaged entities in a count that reads every entity. Default: `fail`. Without `exact: true` a damaged entity counts as a match. */
@@ -64,7 +65,7 @@ export interface Counts {
 }
 
 export function createCounts(
-  completeness: Pick<Completeness, 'mayBePending' | 'begin'>,
+  completeness: Completeness,
   readAll: ReadAll,
   protectedReads: ProtectedReads,
 ): Counts {
@@ -127,6 +128,7 @@ export function createCounts(
     for (const i of short) shortCounts.learn(table, shortly.has(i))
     const byRows = new Set([...countable].filter((i) => !shortly.has(i)))
     const counted = plans.map((plan, i) => (byRows.has(i) ? plan : undefined))
+    const isTooLong = completeness.deadline(sources.view)
     // One range is one statement. Several may be more, and then an entity that moves could be in none of them, or in two.
     const isSplit = counted.some((plan) => plan !== undefined && plan.ranges.length > 1)
     const counts = isSplit
@@ -134,6 +136,7 @@ export function createCounts(
           countRows(tableOf, counted, countedOn),
         )
       : await countRows(tablesOf(sources), counted, countedOn)
+    const isLate = isTooLong()
     // A number of rows has no deadline. Its statements may have waited until the rows were somewhere else.
     if (byRows.size > 0) await completeness.mayBePending(sources.view, plans)
     for (const i of byRows) shortCounts.learn(table, counts[i]! <= SHORT_COUNT)
@@ -144,9 +147,11 @@ export function createCounts(
         await readAll(sources, { plan, options, missing: missing?.[i] }, () => counts[i]!++)
     }
     if (exact !== undefined) return counts
-    // A count of 0 rows is exact: rows are written before their entity and deleted after it.
-    const few = [...byRows].filter((i) => counts[i]! > 0 && counts[i]! <= EXACT_COUNT)
-    // After the deadline the check may have missed entities that have moved. The number of rows includes them.
+    // A count of 0 rows is exact: rows are written before their entity and deleted after it. After the deadline, an entity may have moved from a
+    // shard that answered late to one that had answered.
+    const least = isLate ? 0 : 1
+    const few = [...byRows].filter((i) => counts[i]! >= least && counts[i]! <= EXACT_COUNT)
+    // After the deadline the check may have missed entities that have moved. The number of rows includes them, if it came in time.
     const checked = await countEach(few, (i) =>
       countFew(sources, plans[i]!, { likelyRows: counts[i]!, missing: missing?.[i] }, options),
     )

@@ -3,8 +3,10 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableName } from '@looseleaf/index-engine/internal'
 import { type FaultPlan, faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../../data-store.ts'
+import type { DataStoreOptions } from '../../types.ts'
 
 /*
  * 1. A query reads some places of an index, and an entity that matches is at a place that it has not read yet.
@@ -27,7 +29,7 @@ const opened: DataStore[] = []
 
 async function open(
   plan: FaultPlan = () => undefined,
-  options: { readonly migrate?: boolean; readonly queryTimeMs?: number } = {},
+  options: Pick<DataStoreOptions, 'migrate' | 'queryTimeMs' | 'time'> = {},
 ): Promise<DataStore> {
   const driver = faultyDriver(memory as Driver, plan)
   const store = await DataStore.open({ shards: keepOpen(driver), indexes: [byName], ...options })
@@ -187,6 +189,32 @@ describe('a read that takes longer than queryTimeMs', () => {
   it('a page that takes longer than queryTimeMs is incomplete', async () => {
     const page = await readSlowly((reader) => reader.query(byName, everybody, { scatter: true }))
     expect(page.cost.complete).toBe(false)
+  })
+
+  it('a count that finds no row in longer than queryTimeMs checks the entities', async () => {
+    const { writer, names } = await makeStore(QUERY_TIME_MS)
+    const { id } = await writer.put({ name: names.on1 })
+    const time = leapingTime()
+    const isFirstCounted = Promise.withResolvers<void>()
+    let scans = 0
+    const reader = await open(
+      ({ shard, table: of, operation }) => {
+        if (of !== table) return undefined
+        if (operation === 'scan' && ++scans === 1) return { before: () => time.leap(QUERY_TIME_MS) }
+        if (operation !== 'count') return undefined
+        if (shard === 0) return { after: isFirstCounted.resolve }
+        return {
+          async before() {
+            await isFirstCounted.promise
+            await writer.put({ name: names.on0 }, { id })
+            await writer.settled()
+            time.leap(QUERY_TIME_MS)
+          },
+        }
+      },
+      { time },
+    )
+    expect(await reader.count(byName, everybody, { scatter: true })).toBe(1)
   })
 
   it('getAll and an exact count that take longer than queryTimeMs reject, and advise to read page by page', async () => {
