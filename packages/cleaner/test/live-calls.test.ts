@@ -55,7 +55,7 @@ const cleanings = [
 it.each(cleanings)('%s works on few entities in a turn of the event loop', async (_, clean) => {
   await clean()
   expect(decoded.bodies).toBeGreaterThanOrEqual(ENTITIES)
-  // A slice is over after four bodies.
+  // A slice is over after two bodies.
   expect(decoded.mostInATurn).toBeLessThan(20)
 })
 
