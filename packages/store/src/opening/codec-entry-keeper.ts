@@ -45,7 +45,7 @@ export function createCodecEntryKeeper(
   const elapsed = elapsedBy(time)
   const backgroundTime = inBackground(time)
   const stop = new AbortController()
-  /** Known codec entries that some shard may lack. */
+  /** Codec entries that some shard may lack, without those of the publication in progress. */
   const unsettled = new Map<string, CodecEntry>()
   const searches = new Map<string, Promise<void>>()
   const unknownUntil = new Map<string, number>()
@@ -114,6 +114,8 @@ export function createCodecEntryKeeper(
     const wanted = codec.writes ? codec.wanted() : []
     if ((wanted.length === 0 && unsettled.size === 0) || elapsed() < publishAt) return
     const entries = new Map([...unsettled.values(), ...wanted].map((entry) => [entry.id, entry]))
+    // Before the publication: an entry of a check that is due meanwhile is for the next one.
+    unsettled.clear()
     const catalog = holder
     publishing = detached(() => publishAll(catalog, entries)).finally(() => {
       publishing = undefined
@@ -137,10 +139,10 @@ export function createCodecEntryKeeper(
     try {
       const ports = { driver, catalog, time: backgroundTime }
       const confirmed = await publishCodecEntries(ports, codec, [...entries.values()], { signal })
-      for (const id of entries.keys()) unsettled.delete(id)
       // A shard has another content under an id, so a retry after each write would not help.
       if (confirmed.length < entries.size) publishAt = elapsed() + RETRY_MS
     } catch (error) {
+      for (const entry of entries.values()) unsettled.set(entry.id, entry)
       publishAt = elapsed() + RETRY_MS
       if (isOutage(error) || signal.aborted) return
       const problem = isLooseleafError(error) ? error.message : describeKind(error)

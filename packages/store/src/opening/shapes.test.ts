@@ -179,6 +179,33 @@ test('a shape that every shard has lost is put back by a process that writes wit
   for (const one of [first!, id]) expect(withoutMeta(await reader.get(one))).toMatchObject({ user: 'u' })
 })
 
+test('a check that is due during another one puts back the shape that a shard lost meanwhile', async () => {
+  let now = Date.now()
+  let reads = Infinity
+  const watched = faultyDriver(reference, ({ shard, table, operation }) => {
+    if (shard !== 0 || table !== 'codecEntries' || operation !== 'read' || --reads !== 0) return undefined
+    return {
+      async after() {
+        rowsOf(0).delete(lost.id)
+        now += 30_000
+        await put(store, 500)
+      },
+    }
+  })
+  const store = await open(true, watched, { ...time, now: () => now })
+  await putUntilShaped(store)
+  const lost = theShape()
+  // A check reads a shard before it adds, twice, and after it.
+  reads = 3
+  now += 30_000
+  await put(store, 501)
+  await vi.waitFor(() => expect(rowsOf(0).has(lost.id)).toBe(false))
+  await vi.waitFor(async () => {
+    await put(store, 502)
+    expect(rowsOf(0).has(lost.id)).toBe(true)
+  })
+})
+
 test('a shape that is lost while a process is open is loaded from the other shard', async () => {
   const reader = await open(false)
   const [first] = await shapedOnBoth(await open())
