@@ -124,6 +124,20 @@ test('all background work of a store shares one slice, and waits for the pause o
   expect(share.rest(time)).toBeUndefined()
 })
 
+test('work gives way for five seconds after a pause for calls, and not after a turn of the event loop alone', async () => {
+  const { share, time, calls, work, idle } = setup()
+  work(2)
+  await share.rest(time)
+  expect(share.gaveWay()).toBe(false)
+  calls.inFlight++
+  work(2)
+  await Promise.all([share.rest(time), share.rest(time)])
+  idle(4_999)
+  expect(share.gaveWay()).toBe(true)
+  idle(1)
+  expect(share.gaveWay()).toBe(false)
+})
+
 test('a signal ends the wait for a pause, and others go on to wait', async () => {
   const { share, time, work } = setup({ inFlight: 1 })
   work(5)

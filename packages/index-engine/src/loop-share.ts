@@ -14,6 +14,8 @@ export interface LoopShare {
    * Rejects with `ABORTED` if the signal fires in a pause.
    */
   rest(time: Time, signal?: AbortSignal): Promise<number> | undefined
+  /** Tells whether work has paused for calls in the last five seconds. A site with a visit in a few seconds is in use. */
+  gaveWay(): boolean
 }
 
 /** Clocks of the event loop, in milliseconds. */
@@ -37,7 +39,9 @@ const MAX_PAUSE_MS = 1_000
 const FREE_MS = 2
 /** Calls use the store for this long after the last one has begun. */
 const IN_USE_MS = 1_000
-/** Time between two looks in a pause. */
+/** Time in which a pause for calls counts as recent. */
+const GAVE_WAY_MS = 5_000
+/** Time between two looks in a pause, so a pause without calls is shorter. */
 const LOOK_MS = 1
 
 const platformLoop: Loop = {
@@ -47,6 +51,8 @@ const platformLoop: Loop = {
 }
 
 interface Pause {
+  /** Time at which it began, by `elapsed`. */
+  readonly from: number
   /** End by `elapsed`, for a loop that is busy. */
   readonly until: number
   /** End by the idle time of the loop. */
@@ -62,10 +68,12 @@ export function createLoopShare(
   let pause: Pause | undefined
   let callsSeen = calls.entered
   let callSeenAt = -Infinity
+  let gaveWayAt = -Infinity
 
-  function beginSlice(): void {
+  function endPause({ from }: Pause): void {
     pause = undefined
     sliceFrom = loop.elapsed()
+    if (sliceFrom - from >= LOOK_MS) gaveWayAt = sliceFrom
     usedFrom = loop.use()
   }
 
@@ -75,7 +83,11 @@ export function createLoopShare(
     const now = loop.elapsed()
     sliceFrom = now - work
     if (work < SLICE_MS) return undefined
-    return { until: now + Math.min(MAX_PAUSE_MS, MAX_PAUSES * work), idle: usedFrom.idle + FREE_MS }
+    return {
+      from: now,
+      until: now + Math.min(MAX_PAUSE_MS, MAX_PAUSES * work),
+      idle: usedFrom.idle + FREE_MS,
+    }
   }
 
   // Not by `inFlight` alone: no call is in flight while a request arrives, between two of its calls, and while its page is rendered.
@@ -102,7 +114,7 @@ export function createLoopShare(
       await loop.nextTurn()
       while (pause === present && !isOver(present)) await time.sleep(LOOK_MS, signal)
       // Another caller may have ended the pause, and used up the slice after it.
-      if (pause === present) beginSlice()
+      if (pause === present) endPause(present)
     }
   }
 
@@ -110,5 +122,6 @@ export function createLoopShare(
 
   return {
     rest: (time, signal) => (pause === undefined && !isSliceOver() ? undefined : rest(time, signal)),
+    gaveWay: () => loop.elapsed() - gaveWayAt < GAVE_WAY_MS,
   }
 }

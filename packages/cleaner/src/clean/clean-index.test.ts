@@ -374,7 +374,7 @@ async function storeToFallBack(until: 'before' | 'within'): Promise<{ store: Dat
   let hasBegun = false
   let hasFallen = false
   const faulty = faultyDriver(driver, ({ shard, table, operation }) => {
-    if (shard === 0 && table === 'entities' && operation === 'count') {
+    if (shard === 0 && table === 'entities' && operation === 'countRows') {
       hasBegun = true
       earlier ??= first.state()
     }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { formatId } from '@looseleaf/core'
 import type { EntityPageRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { createThrottle } from '@looseleaf/protocol/internal'
 import { expect, test } from 'vitest'
 import { openStore } from '../../test/stores.ts'
 import { createPass } from '../pass/pass.ts'
@@ -49,14 +50,15 @@ test('pages have as many bodies as fit into 8 MiB, or one, and together yield ev
 test('pages have at most 100 rows from the first one after a pause for calls', async () => {
   const store = await openStore({ driver: await memoryShards(1).connect() })
   await store.putMany(Array.from({ length: 700 }, (_, n) => ({ n })))
-  const pass = createPass(store.context)
   let givesWay = false
-  const throttle = { ...pass.throttle, givesWay: () => givesWay }
+  const throttle = { ...createThrottle(store.context.time, undefined), givesWay: () => givesWay }
   const sizes: number[] = []
-  for await (const page of entityPages({ ...pass, throttle }, 0)) {
+  for await (const page of entityPages(createPass(store.context, {}, throttle), 0)) {
     sizes.push(page.length)
     givesWay = true
   }
   expect(sizes).toEqual([500, 100, 100])
-  expect((await Array.fromAsync(entityPages({ ...pass, throttle }, 0))).flat()).toHaveLength(700)
+  expect(
+    (await Array.fromAsync(entityPages(createPass(store.context, {}, throttle), 0))).flat(),
+  ).toHaveLength(700)
 })

@@ -4,9 +4,6 @@ import { shardAt, sizeClass, watchOwned, type OwnedWatch } from '@looseleaf/prot
 import { eachEntity } from './read-entities.ts'
 import type { Pass } from '../pass/pass.ts'
 
-/** Rows of a page while calls of this process wait for this one. On SQLite its statements block them, for some milliseconds with 500 rows. */
-const SMALL_PAGE = 100
-
 export interface EntityPagesOptions {
   /** Yields rows behind this `addedId`. Default: all. */
   readonly after?: number | undefined
@@ -21,7 +18,7 @@ export interface EntityPagesOptions {
 }
 
 /**
- * Yields the entities and tombstones of a shard by `added_id`, as pages of at most `pass.maxPage` rows and some MiB of bodies. A page is
+ * Yields the entities and tombstones of a shard by `added_id`, as pages of at most `pass.entityRows()` rows and some MiB of bodies. A page is
  * empty if all of its rows are foreign.
  */
 export async function* entityPages(
@@ -30,12 +27,12 @@ export async function* entityPages(
   { after = 0, foreignRows = 'skip', watch: given }: EntityPagesOptions = {},
 ): AsyncGenerator<readonly WholeRow<EntityPageRow>[], void, undefined> {
   const source = shardAt(pass.context, shard)
-  const { maxPage, signal, throttle } = pass
+  const { signal, throttle } = pass
   const watch = given ?? (await watchOwned(pass.context, shard, { signal }))
   for (let place = after; ;) {
     throwIfAborted(signal)
     const from = place
-    const limit = throttle.givesWay() ? Math.min(SMALL_PAGE, maxPage) : maxPage
+    const limit = pass.entityRows()
     const page = await throttle.send(
       shard,
       kindOfPage,

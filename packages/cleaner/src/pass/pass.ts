@@ -8,6 +8,8 @@ import { emptyTally, sumTallies, type Tally } from './tally.ts'
 import { TUNING, type Tuned } from './tuning.ts'
 
 const DEFAULT_GRACE_MS = 60_000
+/** Entities of a page beside calls. On SQLite its statements block them, for some milliseconds with 500 entities. */
+const SMALL_PAGE = 100
 
 /** A piece of cleaning work: its store, its limits, and its counts so far. */
 export interface Pass {
@@ -18,6 +20,8 @@ export interface Pass {
   readonly throttle: Throttle
   /** Largest number of rows per page. */
   readonly maxPage: number
+  /** Returns the number of rows for a page of entities: `maxPage`, or less while calls of this process wait for this one. */
+  entityRows(): number
   readonly tally: Tally
   /** Returns the tally for counts of one index: `tally` itself, unless the pass counts by index. */
   tallyOf(target: IndexTarget): Tally
@@ -31,13 +35,15 @@ export function createPass(
   throttle: Throttle = createThrottle(context.time, options.rowsPerSecond, context.share),
 ): Pass {
   const tally = emptyTally()
+  const maxPage = Math.max(1, Math.min(options.pageSize ?? TUNING.pageSize, throttle.maxPage))
   return {
     context,
     time: context.time,
     signal: options.signal,
     graceMs: options.graceMs ?? DEFAULT_GRACE_MS,
     throttle,
-    maxPage: Math.max(1, Math.min(options.pageSize ?? TUNING.pageSize, throttle.maxPage)),
+    maxPage,
+    entityRows: () => (throttle.givesWay() ? Math.min(SMALL_PAGE, maxPage) : maxPage),
     tally,
     tallyOf: () => tally,
     report({ id, ...problem }) {

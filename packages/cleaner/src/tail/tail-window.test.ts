@@ -92,7 +92,7 @@ describe('a round', () => {
   })
 
   it('an interrupted round does not advance the window', async () => {
-    pass = { ...pass, maxPage: 1 }
+    pass = { ...pass, entityRows: () => 1 }
     await commit(1_001, 1_002)
     const window = windowAt(1_000)
     expect(await round(window, {}, 1)).toEqual([[1_002]])
@@ -110,7 +110,7 @@ describe('a round', () => {
 
 describe('the gap', () => {
   beforeEach(async () => {
-    pass = { ...pass, maxPage: 1 }
+    pass = { ...pass, entityRows: () => 1 }
     await commit(1_001, 1_002, 1_003, 1_004)
   })
 
@@ -147,7 +147,7 @@ describe('the gap', () => {
   })
 
   it('there is no gap if the last page just fits', async () => {
-    pass = { ...pass, maxPage: 3 }
+    pass = { ...pass, entityRows: () => 3 }
     const window = windowAt(1_000)
     expect(await round(window, { rowsPerRound: 4 })).toEqual([[1_004, 1_003, 1_002], [1_001]])
     expect(window).toEqual(windowAt(1_004, { seenUntil: 1_004 * SECOND + 1 }))

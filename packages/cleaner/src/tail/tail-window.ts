@@ -102,14 +102,15 @@ async function* updatesBetween(
   let place = before
   for (;;) {
     throwIfAborted(pass.signal)
-    const rows = await entities.pageByUpdated({ since, before: place }, pass.maxPage, {
+    const limit = pass.entityRows()
+    const rows = await entities.pageByUpdated({ since, before: place }, limit, {
       signal: pass.signal,
-      maxBody: longestBody(pass.maxPage),
+      maxBody: longestBody(limit),
     })
     const last = rows.at(-1)
     if (last === undefined) return
     place = { updated: last.updated, addedId: last.addedId }
-    const isLast = rows.length < pass.maxPage
+    const isLast = rows.length < limit
     yield { rows, rest: isLast ? undefined : { since, before: place } }
     if (isLast) return
   }

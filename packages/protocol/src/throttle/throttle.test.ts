@@ -48,20 +48,6 @@ test('a page has at least one row', () => {
   expect(createThrottle(leapingTime(), 2.9).maxPage).toBe(2)
 })
 
-test('work gives way for five seconds after a pause for calls, and not after a turn of the event loop alone', async () => {
-  const time = leapingTime()
-  let paused = 0.2
-  const throttle = createThrottle(time, undefined, { rest: async () => paused })
-  await throttle.rest(undefined)
-  expect(throttle.givesWay()).toBe(false)
-  paused = 18
-  await throttle.rest(undefined)
-  time.leap(4_999)
-  expect(throttle.givesWay()).toBe(true)
-  time.leap(1)
-  expect(throttle.givesWay()).toBe(false)
-})
-
 test('a signal ends the wait', async () => {
   const throttle = createThrottle(leapingTime(), 1)
   await expect(throttle.take(0, 1, AbortSignal.abort())).rejects.toMatchObject({ code: 'ABORTED' })
@@ -220,16 +206,20 @@ test('pauses for calls of the process come before statements and between rows, a
       await time.sleep(20)
       return 20
     },
+    gaveWay: () => true,
   }
   const throttle = createThrottle(time, undefined, share)
   await throttle.send(0, page, async () => time.leap(10), undefined)
   await throttle.rest(undefined)
   expect(time.slept).toBe(40)
+  expect(throttle.givesWay()).toBe(true)
   expect(throttle.recentWaits()).toEqual({ throttledBy: 'calls', waited: 0.8 })
 })
 
 test('an urgent throttle gives way to no call', () => {
-  expect(createThrottle(leapingTime(), undefined).rest(undefined)).toBeUndefined()
+  const throttle = createThrottle(leapingTime(), undefined)
+  expect(throttle.rest(undefined)).toBeUndefined()
+  expect(throttle.givesWay()).toBe(false)
 })
 
 test('sizes within a factor of two are one class', () => {

@@ -34,7 +34,7 @@ export interface Throttle {
    * of work on rows, and before a statement that is not sent by `send` or `work`. Returns undefined if there is nothing to wait for.
    */
   rest(signal: AbortSignal | undefined): Promise<void> | undefined
-  /** Tells whether the work has lately waited for calls of this process. Its pages are best small then, because a statement is not divided. */
+  /** Tells whether background work of the store has lately waited for calls of this process. Its pages are best small then, because a statement is not divided. */
   givesWay(): boolean
   /** Largest useful page in rows, so that no wait for `rowsPerSecond` is longer than about a second. */
   readonly maxPage: number
@@ -47,10 +47,6 @@ export type Measured = <T>(statement: () => Promise<T>) => Promise<T>
 /** Retries by error code: the shard was busy with others, or the statement took all of its time. */
 const RETRIES: Partial<Record<ErrorCode, number>> = { SHARD_BUSY: 4, DEADLINE: 1 }
 const RETRY_PAUSES: BackOff = { firstMs: 250, maxMs: 2_000 }
-/** Time in which a pause for calls counts as recent: a site with a visit in a few seconds is in use. */
-const GIVES_WAY_MS = 5_000
-/** A pause in which no call was in flight is a turn of the event loop, and shorter. */
-const LEAST_PAUSE_MS = 1
 /** Longest pause in milliseconds that concurrent work on a shard can accumulate. */
 const MAX_PAUSE_MS = 2_000
 
@@ -68,8 +64,6 @@ interface ShardState {
 export function createThrottle(time: Time, rowsPerSecond: number | undefined, share?: LoopShare): Throttle {
   const elapsed = elapsedBy(time)
   const waitsForCalls = createWaits(elapsed)
-  /** Time of the last pause for calls, by `elapsed`. */
-  let gaveWayAt = -Infinity
   /** Time at which the rate allows for more rows, by `elapsed`. */
   let allowedAt = -Infinity
   const shards = new Map<number, ShardState>()
@@ -85,12 +79,7 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined, sh
   }
 
   function rest(signal: AbortSignal | undefined): Promise<void> | undefined {
-    return share?.rest(time, signal)?.then(noteWait)
-  }
-
-  function noteWait(milliseconds: number): void {
-    waitsForCalls.add('calls', milliseconds)
-    if (milliseconds >= LEAST_PAUSE_MS) gaveWayAt = elapsed()
+    return share?.rest(time, signal)?.then((milliseconds) => waitsForCalls.add('calls', milliseconds))
   }
 
   async function wait(
@@ -136,7 +125,7 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined, sh
   }
 
   return {
-    givesWay: () => elapsed() - gaveWayAt < GIVES_WAY_MS,
+    givesWay: () => share?.gaveWay() ?? false,
     maxPage: rowsPerSecond === undefined ? Infinity : Math.max(1, Math.floor(rowsPerSecond)),
     recentWaits() {
       const byShard = Array.from(shards.values(), ({ waits }) => waits.recent())
