@@ -196,7 +196,7 @@ export async function countSource(job: MoveJob): Promise<number> {
   const { work, lease } = job
   const { context, move, signal } = work
   const source = shardAt(context, move.from)
-  let total = await source.entities.countRows({ signal })
+  let { rows: total } = await source.entities.extent({ signal })
   for (const entry of indexesOf(job)) {
     await lease.saveDue()
     try {

@@ -21,7 +21,8 @@ const MAX_ROUNDS = 5
 
 /**
  * Reads the entities of a shard once for several indexes, each from its saved place, and adds missing rows. The phase `check` repeats until
- * a whole round has found no missing row. Notes which buckets the shard has owned all the time (`Part.read`).
+ * a whole round has found no missing row. A round leaves out entities that were added after it began: their writers know the indexes. Notes
+ * which buckets the shard has owned all the time (`Part.read`).
  */
 export async function scanEntities(
   job: CleanJob,
@@ -32,16 +33,17 @@ export async function scanEntities(
   signal: AbortSignal,
 ): Promise<void> {
   const { context, meter } = job
-  const total = await shardAt(context, shard).entities.countRows({ signal })
   const reading = passOf(job, parts, signal)
   let open = leases
   while (open.length > 0) {
     const watch = await watchOwned(context, shard, { signal })
+    // After the watch has begun: an entity of its buckets with a later place has a writer that knows the indexes.
+    const { rows, lastAddedId } = await shardAt(context, shard).entities.extent({ signal })
     const readings = createReadings(context, shard, watch, open)
-    for (const { part } of open) part.total = Math.round(total * readings.shareOf(part))
+    for (const { part } of open) part.total = Math.round(rows * readings.shareOf(part))
     meter.begin(shard, partsOf(leases))
     const start = Math.min(...open.map(({ part }) => part.addedId))
-    for await (const page of entityPages(reading, shard, { after: start, watch })) {
+    for await (const page of entityPages(reading, shard, { after: start, upTo: lastAddedId, watch })) {
       open = open.filter(({ isHeld }) => isHeld)
       if (open.length === 0) return
       readings.dropLost()

@@ -50,8 +50,8 @@ export async function planAdd(
   await catalog.reload(options)
   const indexes = planIndexes(store, definitions)
   const isFilled = indexes.some(({ tables }) => tables.length > 0)
-  const counts = isFilled ? presentShards(driver).map((shard) => shard.entities.countRows(options)) : []
-  const entities = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+  const counts = isFilled ? presentShards(driver).map((shard) => shard.entities.extent(options)) : []
+  const entities = (await Promise.all(counts)).reduce((sum, { rows }) => sum + rows, 0)
   return { indexes, shards: presentShards(driver).map(({ name }) => name), entities }
 }
 

@@ -183,6 +183,11 @@ export interface EntityCounts {
   readonly tombstones: number
   /** Time of the oldest tombstone in microseconds since 1970; undefined if there is none. */
   readonly oldestTombstone: number | undefined
+}
+
+export interface EntityExtent {
+  /** Number of rows, tombstones included. */
+  readonly rows: number
   /** Greatest `addedId`; 0 for an empty table. */
   readonly lastAddedId: number
 }
@@ -296,8 +301,8 @@ export interface EntityTable {
   raisePurged(to: PurgeBounds, options: EpochWriteOptions): Promise<void>
   /** Deletes the tombstones of these ids that are within the raised bounds. Returns how many. */
   purge(ids: readonly Uint8Array[], options?: CallOptions): Promise<number>
-  /** Returns the exact number of rows, tombstones included. Reads an index and no bodies. */
-  countRows(options?: CallOptions): Promise<number>
+  /** Returns the exact number of rows and the place of the last one. Reads an index and no bodies. */
+  extent(options?: CallOptions): Promise<EntityExtent>
   /** Counts the rows of the shard exactly. Slow on a large table: it reads all rows, with their bodies on SQLite. */
   count(options?: CallOptions): Promise<EntityCounts>
 }

@@ -105,8 +105,8 @@ export interface EntityStatements {
   raisePurged(): RawBuilder<unknown>
   /** Parameters: those of `read`. */
   purge(count: number): RawBuilder<unknown>
-  /** Counts all rows, by the smallest index: neither database reads the bodies then. */
-  countRows(): RawBuilder<unknown>
+  /** Reads the smallest index, which has the `added_id` too: neither database reads the bodies then. */
+  extent(): RawBuilder<unknown>
   count(): RawBuilder<unknown>
 }
 
@@ -298,10 +298,10 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
       AND ${updatedMicros} < (SELECT ${PURGED_UPDATED} FROM ${meta} WHERE id = 1)
       AND version < (SELECT ${PURGED_VERSION} FROM ${meta} WHERE id = 1)`,
 
-    countRows: () => sql`SELECT COUNT(*) AS total FROM ${table}`,
+    extent: () => sql`SELECT COUNT(*) AS total, MAX(added_id) AS last_added_id FROM ${table}`,
 
     count: () => sql`
-      SELECT COUNT(*) AS total, COUNT(body) AS entities, MAX(added_id) AS last_added_id,
+      SELECT COUNT(*) AS total, COUNT(body) AS entities,
       ${flavor.microsOf(sql`MIN(CASE WHEN body IS NULL THEN updated END)`)} AS oldest_tombstone FROM ${table}`,
   }
 }

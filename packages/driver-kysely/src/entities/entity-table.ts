@@ -251,13 +251,14 @@ export function createEntityTable(options: BatchedTableOptions, localRows: Local
       return purged
     },
 
-    async countRows(call) {
+    async extent(call) {
       const { rows } = await session.run(
-        session.shape('count rows', () => statements.countRows()),
+        session.shape('extent', () => statements.extent()),
         [],
         reading(call),
       )
-      return toNumber((rows[0] as Row).total)
+      const row = rows[0] as Row
+      return { rows: toNumber(row.total), lastAddedId: toNumber(row.last_added_id ?? 0) }
     },
 
     async count(call) {
@@ -272,7 +273,6 @@ export function createEntityTable(options: BatchedTableOptions, localRows: Local
         entities,
         tombstones: toNumber(row.total) - entities,
         oldestTombstone: row.oldest_tombstone === null ? undefined : toNumber(row.oldest_tombstone),
-        lastAddedId: toNumber(row.last_added_id ?? 0),
       }
     },
   }

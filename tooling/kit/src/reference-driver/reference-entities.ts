@@ -239,7 +239,7 @@ export function createReferenceEntities(
           asked.has(keyOf(row.id)),
       )
     },
-    countRows: async () => rows.length,
+    extent: async () => ({ rows: rows.length, lastAddedId: rows.at(-1)?.addedId ?? 0 }),
     async count() {
       const tombstones = rows.filter((row) => row.body === null)
       return {
@@ -247,7 +247,6 @@ export function createReferenceEntities(
         tombstones: tombstones.length,
         oldestTombstone:
           tombstones.length === 0 ? undefined : Math.min(...tombstones.map(({ updated }) => updated)),
-        lastAddedId: rows.at(-1)?.addedId ?? 0,
       }
     },
   }

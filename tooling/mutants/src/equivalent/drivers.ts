@@ -12,7 +12,7 @@ export const drivers: Equivalents = {
       aName,
     "createEntityTable.count: session.shape('count', () => statements.count()) → session.shape('', () => statements.count())":
       aName,
-    'createEntityTable.count: row.last_added_id ?? 0 → (row.last_added_id)': 'NULL as a number is 0.',
+    'createEntityTable.extent: row.last_added_id ?? 0 → (row.last_added_id)': 'NULL as a number is 0.',
   },
   'driver-mysql/kysely/batched-swap': {
     'swapStatement: sql` UNION ALL` → sql` UNION`': 'No two rows of a swap have one id.',
