@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vi
 import { createVisitor, openTestSite, textOf, type TestSite, type Visitor } from './support.ts'
 
 const MINUTE = 60_000
+const PASSWORD = 'four words in order'
 let site: TestSite
 beforeAll(async () => {
   site = await openTestSite({ isLimited: true })
@@ -25,6 +26,16 @@ async function signedIn(name: string, address?: string): Promise<Visitor> {
 async function flood(send: () => Promise<{ statusCode: number }>, most = 100): Promise<number> {
   for (let taken = 0; taken < most; taken++) if ((await send()).statusCode === 429) return taken
   return most
+}
+
+/** Joins at an address and signs out. Returns the browser, which stays known. */
+async function signedOut(name: string, address: string): Promise<Visitor> {
+  const visitor = createVisitor(site.app, address)
+  await visitor.get('/join')
+  await visitor.post('/join', { name, full_name: name, password: PASSWORD })
+  await visitor.get('/settings')
+  await visitor.post('/sign-out')
+  return visitor
 }
 
 test('posts beyond the limit are refused with a page that says when to try again', async () => {
@@ -60,27 +71,27 @@ test('strangers of one address share a limit, and those of one IPv6 network', as
   const signInsFrom = async (address: string): Promise<number> => {
     const stranger = createVisitor(site.app, address)
     await stranger.get('/sign-in')
-    return flood(() => stranger.post('/sign-in', { name: 'unknown' }), 20)
+    return flood(() => stranger.post('/sign-in'), 110)
   }
-  expect(await signInsFrom('198.51.100.1')).toBe(10)
+  expect(await signInsFrom('198.51.100.1')).toBe(100)
   expect(await signInsFrom('198.51.100.1')).toBe(0)
-  expect(await signInsFrom('198.51.100.2')).toBe(10)
-  expect(await signInsFrom('2001:db8:1:2::3')).toBe(10)
+  expect(await signInsFrom('198.51.100.2')).toBe(100)
+  expect(await signInsFrom('2001:db8:1:2::3')).toBe(100)
   expect(await signInsFrom('2001:db8:1:2:ffff::4')).toBe(0)
-  expect(await signInsFrom('2001:db8:1:3::4')).toBe(10)
+  expect(await signInsFrom('2001:db8:1:3::4')).toBe(100)
 })
 
 test('strangers behind a proxy of this machine have limits of their own, and others cannot choose their address', async () => {
   const proxied = await openTestSite({ sample: false, isLimited: true, origin: 'https://feed.example.org' })
-  const signInsOf = (address: string, remoteAddress: string): Promise<number> =>
+  const joinsOf = (address: string, remoteAddress: string): Promise<number> =>
     flood(() => {
       const headers = { host: 'feed.example.org', 'x-forwarded-for': address }
-      return proxied.app.inject({ method: 'POST', url: '/sign-in', headers, remoteAddress })
+      return proxied.app.inject({ method: 'POST', url: '/join', headers, remoteAddress })
     }, 20)
-  expect(await signInsOf('198.51.100.1', '127.0.0.1')).toBe(10)
-  expect(await signInsOf('198.51.100.2', '127.0.0.1')).toBe(10)
-  expect(await signInsOf('198.51.100.3', '203.0.113.1')).toBe(10)
-  expect(await signInsOf('198.51.100.4', '203.0.113.1')).toBe(0)
+  expect(await joinsOf('198.51.100.1', '127.0.0.1')).toBe(5)
+  expect(await joinsOf('198.51.100.2', '127.0.0.1')).toBe(5)
+  expect(await joinsOf('198.51.100.3', '203.0.113.1')).toBe(5)
+  expect(await joinsOf('198.51.100.4', '203.0.113.1')).toBe(0)
   await proxied.close()
 })
 
@@ -102,7 +113,7 @@ test('a name with white space and more text behind it counts as the same name fo
 test('guesses by the name and by the address of a person count together, and tell nothing of the address', async () => {
   const person = createVisitor(site.app, '198.51.100.20')
   await person.get('/join')
-  const password = 'four words in order'
+  const password = PASSWORD
   const address = 'ann-private@example.org'
   const joined = await person.post('/join', { name: 'ann-guessed', full_name: 'Ann', address, password })
   expect(joined.statusCode).toBe(303)
@@ -130,17 +141,8 @@ test('guesses by the name and by the address of a person count together, and tel
 })
 
 test('strangers who use up the tries of a person do not keep the person out of a browser of an earlier sign-in', async () => {
-  const password = 'four words in order'
-  const known = async (name: string, address: string): Promise<Visitor> => {
-    const visitor = createVisitor(site.app, address)
-    await visitor.get('/join')
-    await visitor.post('/join', { name, full_name: name, password })
-    await visitor.get('/settings')
-    await visitor.post('/sign-out')
-    return visitor
-  }
-  const ann = await known('ann-kept', '198.51.100.40')
-  const bob = await known('bob-kept', '198.51.100.41')
+  const ann = await signedOut('ann-kept', '198.51.100.40')
+  const bob = await signedOut('bob-kept', '198.51.100.41')
   const signIn = async (visitor: Visitor, name: string, guess: string): Promise<number> => {
     vi.setSystemTime((at += 1_000))
     await visitor.get('/sign-in')
@@ -151,9 +153,9 @@ test('strangers who use up the tries of a person do not keep the person out of a
     // An empty password counts too, and takes no time.
     for (let guess = 0; guess < 10; guess++) expect(await signIn(stranger, 'ann-kept', '')).toBe(422)
   }
-  expect(await signIn(createVisitor(site.app), 'ann-kept', password)).toBe(429)
-  expect(await signIn(bob, 'ann-kept', password)).toBe(429)
-  expect(await signIn(ann, 'ann-kept', password)).toBe(303)
+  expect(await signIn(createVisitor(site.app), 'ann-kept', PASSWORD)).toBe(429)
+  expect(await signIn(bob, 'ann-kept', PASSWORD)).toBe(429)
+  expect(await signIn(ann, 'ann-kept', PASSWORD)).toBe(303)
   await ann.post('/sign-out')
 
   // Its own count holds for guesses in this browser.
@@ -161,13 +163,13 @@ test('strangers who use up the tries of a person do not keep the person out of a
     vi.setSystemTime((at += 10_000))
     expect(await signIn(ann, 'ann-kept', 'wrong password')).toBe(429)
   }
-  expect(await signIn(ann, 'ann-kept', password)).toBe(429)
+  expect(await signIn(ann, 'ann-kept', PASSWORD)).toBe(429)
   vi.setSystemTime((at += 11 * MINUTE))
-  expect(await signIn(ann, 'ann-kept', password)).toBe(303)
+  expect(await signIn(ann, 'ann-kept', PASSWORD)).toBe(303)
 })
 
 test('guesses of strangers leave the settings of a signed-in person open, and guesses in a session close those of the session', async () => {
-  const password = 'four words in order'
+  const password = PASSWORD
   const person = createVisitor(site.app, '198.51.100.30')
   await person.get('/join')
   await person.post('/join', { name: 'ann-besieged', full_name: 'Ann', password })
@@ -189,23 +191,68 @@ test('guesses of strangers leave the settings of a signed-in person open, and gu
   expect(await guess(password)).toBe(429)
 })
 
-test('a person who has just joined does not begin new counts of joining and signing in', async () => {
+test('a person who has just joined does not begin a new count of joining', async () => {
   const visitor = createVisitor(site.app, '198.51.100.8')
   await visitor.get('/join')
   let joined = 0
   const join = async (): ReturnType<Visitor['post']> => {
-    const fields = { name: `crowd-${++joined}`, full_name: 'Crowd', password: 'four words in order' }
+    const fields = { name: `crowd-${++joined}`, full_name: 'Crowd', password: PASSWORD }
     const reply = await visitor.post('/join', fields)
     await visitor.get('/join')
     return reply
   }
   expect(await flood(join, 10)).toBe(5)
-  const signIn = async (): ReturnType<Visitor['post']> => {
-    const reply = await visitor.post('/sign-in', { name: ['mira', 'tomas'][++joined % 2] as string })
-    await visitor.get('/sign-in')
-    return reply
-  }
-  expect(await flood(signIn, 30)).toBe(10)
+})
+
+async function signInBy(visitor: Visitor, name: string, password = PASSWORD): Promise<number> {
+  await visitor.get('/sign-in')
+  return (await visitor.post('/sign-in', { name, password })).statusCode
+}
+
+/** Guesses wrongly at so many names, by empty passwords: they count, and take no time. */
+async function guessAtNames(count: number, address: string): Promise<number[]> {
+  const stranger = createVisitor(site.app, address)
+  const statuses: number[] = []
+  for (let i = 0; i < count; i++) statuses.push(await signInBy(stranger, `somebody-${i}`, ''))
+  return statuses
+}
+
+test('wrong guesses of a stranger, and sign-ins of others, keep nobody of the same address out', async () => {
+  const office = '198.51.100.60'
+  await signedOut('ann-office', '198.51.100.61')
+  const tries = Array.from({ length: 30 }, () => 422)
+  expect(await guessAtNames(30, office)).toEqual(tries)
+  for (let i = 0; i < 30; i++) expect(await signInBy(createVisitor(site.app, office), 'mira')).toBe(303)
+  expect(await signInBy(createVisitor(site.app, office), 'ann-office')).toBe(303)
+})
+
+test('an address with 100 wrong guesses in ten minutes signs nobody in, except in browsers of earlier sign-ins, and sign-ins are no guesses', async () => {
+  const office = '198.51.100.70'
+  const ann = await signedOut('ann-busy', office)
+  await signedOut('bob-busy', '198.51.100.71')
+  expect(await guessAtNames(50, office)).not.toContain(429)
+  vi.setSystemTime(at + MINUTE)
+  for (let i = 0; i < 5; i++) expect(await signInBy(createVisitor(site.app, office), 'bob-busy')).toBe(303)
+  expect(await guessAtNames(50, office)).not.toContain(429)
+  vi.setSystemTime(at + 2 * MINUTE)
+  const stranger = createVisitor(site.app, office)
+  expect(await signInBy(stranger, 'bob-busy')).toBe(429)
+  expect(await signInBy(stranger, 'mira')).toBe(303)
+  expect(await signInBy(ann, 'bob-busy')).toBe(429)
+  expect(await signInBy(ann, 'ann-busy')).toBe(303)
+  expect(await signInBy(createVisitor(site.app, '198.51.100.71'), 'bob-busy')).toBe(303)
+  vi.setSystemTime(at + 10 * MINUTE)
+  expect(await signInBy(stranger, 'bob-busy')).toBe(303)
+})
+
+test('a browser of an earlier sign-in has a count of forms of its own', async () => {
+  const office = '198.51.100.80'
+  const ann = await signedOut('ann-counted', office)
+  const stranger = createVisitor(site.app, office)
+  await stranger.get('/sign-in')
+  expect(await flood(() => stranger.post('/sign-in', {}), 110)).toBe(100)
+  await ann.get('/sign-in')
+  expect(await flood(() => ann.post('/sign-in', {}), 110)).toBe(10)
 })
 
 test('comments, likes, deletions, imports and posts have separate limits', async () => {

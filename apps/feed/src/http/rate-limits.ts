@@ -2,7 +2,7 @@ import rateLimit, { normalizeIP, type RateLimitOptions } from '@fastify/rate-lim
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { sessionId } from '../domain/accounts/sessions.ts'
 import { counted } from '../text/counted.ts'
-import type { KnownBrowser } from './known-browsers.ts'
+import { knownBrowser, type KnownBrowser } from './known-browsers.ts'
 import { Problem } from './problem.ts'
 import { sessionKey } from './session.ts'
 import { shared } from './shared.ts'
@@ -12,8 +12,19 @@ const MOST_SENDERS = 20_000
 
 const perMinute = (max: number): RateLimitOptions => ({ max, timeWindow: 60_000, cache: MOST_SENDERS })
 
-/** Counts for the address alone. A visitor who joins, or signs in as a sample person, gets no new count. */
+/** Counts for the address alone. A visitor who joins gets no new count. */
 const perAddress = (max: number): RateLimitOptions => ({ ...perMinute(max), keyGenerator: networkOf })
+
+/**
+ * Counts all forms of an address, which may be that of a whole office, and those of a browser of an earlier sign-in for itself. It bounds
+ * hashes and sessions; guesses of passwords have narrower limits.
+ */
+const signInForms: RateLimitOptions = {
+  timeWindow: 60_000,
+  cache: MOST_SENDERS,
+  max: (request) => (knownBrowser(request) === undefined ? 100 : 10),
+  keyGenerator: (request) => knownBrowser(request)?.nonce ?? networkOf(request),
+}
 
 /** Limits of forms. Each route counts for itself. */
 export const limits = {
@@ -24,7 +35,7 @@ export const limits = {
   import: perMinute(5),
   /** Forms that make the site fetch something. */
   fetch: perMinute(10),
-  signIn: perAddress(10),
+  signIn: signInForms,
   join: perAddress(5),
   follow: perMinute(30),
   settings: perMinute(20),
@@ -39,9 +50,12 @@ declare module 'fastify' {
   interface FastifyRequest {
     /**
      * Counts an attempt to sign in with a password, under a name or the id of a person. Returns the refusal if it is beyond the limit of
-     * this name at this address, or of the name everywhere. A guesser at one address thus does not lock the person out elsewhere.
+     * this name at this address, or of the name everywhere, or if there were too many wrong guesses from this address. A guesser at one
+     * address thus does not lock the person out elsewhere.
      */
     countAttempt(name: string): Promise<Problem | undefined>
+    /** Counts a wrong guess, under any name, for the address. Attempts with the right password do not count there. */
+    countWrongGuess(): Promise<void>
     /**
      * Counts an attempt to sign in from the browser of a person who has signed in there before. It has a count of its own, so the attempts of
      * others never refuse it.
@@ -77,12 +91,18 @@ export const rateLimits = shared<RateLimitsOptions>(async (app, { isLimited }) =
     app.createRateLimit(perTenMinutes(10, (request) => `${networkOf(request)} ${request.attempted}`)),
     app.createRateLimit(perTenMinutes(100, attemptedOf)),
   ]
+  const wrongGuesses = app.createRateLimit(perTenMinutes(100, networkOf))
   const known = app.createRateLimit(perTenMinutes(10, attemptedOf))
   const proofs = app.createRateLimit(perTenMinutes(10, sessionOf))
   app.decorateRequest('attempted', '')
-  app.decorateRequest('countAttempt', function (this: FastifyRequest, name: string) {
+  app.decorateRequest('countAttempt', async function (this: FastifyRequest, name: string) {
+    const guesses = await wrongGuesses(this, { increment: false })
+    if (!guesses.isAllowed && guesses.remaining === 0) return tooManyTries(guesses.ttlInSeconds)
     this.attempted = name
     return refusalOf(this, attempts)
+  })
+  app.decorateRequest('countWrongGuess', async function (this: FastifyRequest) {
+    await wrongGuesses(this)
   })
   app.decorateRequest('countKnown', function (this: FastifyRequest, { nonce }: KnownBrowser) {
     this.attempted = nonce

@@ -67,7 +67,10 @@ async function signInMember(
   }
   const member = await verifyMember(request.site.data, name, password, mayTry)
   if (member === undefined && refusal !== undefined) throw refusal
-  if (member === undefined) return false
+  if (member === undefined) {
+    await request.countWrongGuess()
+    return false
+  }
   try {
     await signIn(request, member.person.id, member.account)
     knowBrowser(request, reply, member.person.id)
