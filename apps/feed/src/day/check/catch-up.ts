@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deliveryId } from '../../kinds/delivery.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
-import type { MadeEntry } from './play.ts'
+import type { MadeEntry } from '../traffic/play.ts'
 
 /** Pause between two looks. */
 const LOOK_MS = 250

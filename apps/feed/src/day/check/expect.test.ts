@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Crew } from './crew.ts'
+import type { Crew } from '../crew/crew.ts'
 import { expectedRecipients } from './expect.ts'
 
 const crew: Crew = {

@@ -1,5 +1,5 @@
-import type { Crew } from './crew.ts'
-import type { MadeEntry } from './play.ts'
+import type { Crew } from '../crew/crew.ts'
+import type { MadeEntry } from '../traffic/play.ts'
 
 /** People who have to get an entry, by brute force over the follows. */
 export interface Recipients {

@@ -8,8 +8,8 @@ import { likeEntry, postComment } from '../../domain/entries/responses.ts'
 import { itemOf } from '../../domain/home/commands.ts'
 import { openSite, type Site } from '../../domain/site/site.ts'
 import { inboxItemId } from '../../kinds/inbox-item.ts'
-import { seedCrew, type Crew } from './crew.ts'
-import type { Made } from './play.ts'
+import { seedCrew, type Crew } from '../crew/crew.ts'
+import type { Made } from '../traffic/play.ts'
 import { verify, type Verdict } from './verify.ts'
 
 let site: Site

@@ -6,9 +6,9 @@ import type { Entry } from '../../kinds/entry.ts'
 import { likeId } from '../../kinds/ids.ts'
 import { HOME_LIMIT } from '../../kinds/inbox-item.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
-import type { Crew } from './crew.ts'
+import type { Crew } from '../crew/crew.ts'
 import { expectedRecipients, type Recipients } from './expect.ts'
-import type { Made, MadeAnswer } from './play.ts'
+import type { Made, MadeAnswer } from '../traffic/play.ts'
 
 /** Rows per page, and entries per read. */
 const PAGE = 500

@@ -5,7 +5,7 @@ import type { Site } from '../../domain/site/site.ts'
 import { isThere } from '../../domain/site/unless-there.ts'
 import { followId } from '../../kinds/follow.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
-import { DAY_BROWSER } from '../run/browser.ts'
+import { DAY_BROWSER } from '../traffic/browser.ts'
 import { followsOfCrowd } from '../script/crowd.ts'
 
 /** Channels that each person follows during the day. */

@@ -4,7 +4,7 @@ import { importedEntryId } from '../../kinds/ids.ts'
 import type { Publisher } from '../publishers/publisher.ts'
 import type { Act } from '../script/timeline.ts'
 import type { Answer, Browser } from './browser.ts'
-import type { Crew } from './crew.ts'
+import type { Crew } from '../crew/crew.ts'
 import type { Traffic } from './traffic.ts'
 
 /** An entry that a publisher published, or a person sent. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer } from './browser.ts'
-import type { Program } from './programs.ts'
+import type { Program } from '../run/programs.ts'
 
 /** Pause before a request is sent again, because the process of the site is down. */
 const AGAIN_MS = 100
