@@ -12,6 +12,8 @@ export const Import = defineKind('import', {
     entries: z.int().nonnegative(),
     sources: z.int().nonnegative(),
     imported: z.date(),
+    /** Beginning of the first undo. An import that runs stops when it sees it. */
+    undone: z.date().optional(),
   }),
   indexes: { byPerson: { by: [{ person_id: { type: 'uuid', nulls: 'skip' } }, { imported: 'time' }] } },
 })

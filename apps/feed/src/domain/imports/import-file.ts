@@ -1,6 +1,7 @@
 import type { Site } from '../site/site.ts'
 import { counted } from '../../text/counted.ts'
 import { MAX_FILE_BYTES } from '../../feeds/parse/limits.ts'
+import { ImportUndone } from './import-record.ts'
 import { storeFeed, storeSubscriptions, type StoredFeed, type StoredSubscriptions } from './store-feed.ts'
 
 export { MAX_FILE_BYTES }
@@ -24,6 +25,8 @@ export type ImportResult =
   | (Outcome & { readonly type: 'feed'; readonly stored: StoredFeed })
   | (Outcome & { readonly type: 'opml'; readonly stored: StoredSubscriptions })
   | { readonly type: 'refused'; readonly name: string; readonly reason: string }
+  /** The owner has undone the import while it ran. */
+  | { readonly type: 'undone'; readonly name: string; readonly title: string; readonly format: string }
 
 export interface ImportOptions {
   /** Owner of the import. */
@@ -48,23 +51,26 @@ export async function importFile(
     return { type: 'refused', name, reason: `The file is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB.` }
   }
   const parsed = await parser.parse(file.bytes, { name, now, address: file.address })
-  switch (parsed.type) {
-    case 'refused':
-      return { type: 'refused', name, reason: parsed.reason }
-    case 'opml': {
+  if (parsed.type === 'refused') return { type: 'refused', name, reason: parsed.reason }
+  const { title, format, notes } = parsed
+  const outcome = { name, title, format, notes }
+  try {
+    if (parsed.type === 'opml') {
       const stored = await storeSubscriptions(data, parsed, { personId, follow, now })
-      return { type: 'opml', name, title: parsed.title, format: parsed.format, notes: parsed.notes, stored }
+      return { type: 'opml', ...outcome, stored }
     }
-    case 'feed': {
-      const stored = await storeFeed(data, parsed, personId, now)
-      return { type: 'feed', name, title: parsed.title, format: parsed.format, notes: parsed.notes, stored }
-    }
+    return { type: 'feed', ...outcome, stored: await storeFeed(data, parsed, personId, now) }
+  } catch (error) {
+    if (error instanceof ImportUndone) return { type: 'undone', name, title, format }
+    throw error
   }
 }
 
 /** Describes a result for people. */
 export function describeImport(result: ImportResult): string {
   if (result.type === 'refused') return `${result.name}: refused. ${result.reason}`
+  if (result.type === 'undone')
+    return `${result.title} (${result.format}): stopped, because the import was undone.`
   const counts =
     result.type === 'opml'
       ? [count(result.stored.added, 'new source'), count(result.stored.known, 'source', 'already known')]

@@ -3,6 +3,8 @@ import { fileOf, listed, now, openImportBench, type ImportBench } from '../../..
 import { endLease, type LeasedSource } from '../../crawler/due.ts'
 import { entriesOfSource } from '../entries/entries.ts'
 import { postComment } from '../entries/responses.ts'
+import type { ParsedFeed } from '../../feeds/parse/parsed-feed.ts'
+import { ImportUndone } from './import-record.ts'
 import { importsOf } from './imports.ts'
 import { storeFeed } from './store-feed.ts'
 import { undoImport } from './undo-import.ts'
@@ -134,27 +136,67 @@ test('a file that is imported again while the undo of its first import deletes t
   await expectComplete('b')
 })
 
-test.each(['first', 'second'])(
-  'a file whose source an undo deletes before the entries of its %s import come has its source and service again',
-  async (which) => {
-    if (which === 'second') await storeFeed(bench.site.data, fileOf('a'), bench.ann, now)
-    const { entries } = bench.site.data
+test('a file has its source and service again if the undo of an earlier import deletes them before its entries come', async () => {
+  const { data } = bench.site
+  await storeFeed(data, fileOf('a'), bench.ann, now)
+  const earlier = await bench.newest()
+  const { entries } = data
+  const insertMany = async (values: Parameters<typeof entries.insertMany>[0]) => {
+    await undoImport(data, earlier, bench.ann)
+    return entries.insertMany(values, { fates: true })
+  }
+  const overlapped = { ...data, entries: { ...entries, insertMany } } as unknown as typeof data
+  const { sourceId } = await storeFeed(overlapped, fileOf('b'), bench.ann, now)
+  expect(await data.services.byPerson.all({ person_id: bench.ann })).toMatchObject([{ source_id: sourceId }])
+  await expectComplete('b')
+})
+
+test.each(['before', 'after'])(
+  'an import stops at an undo that comes %s its second batch of entries is written, and leaves nothing',
+  async (moment) => {
+    const { data } = bench.site
+    const { entries } = data
+    let batches = 0
     const insertMany = async (values: Parameters<typeof entries.insertMany>[0]) => {
-      for (const { id } of (await importsOf(bench.site.data, bench.ann)).items)
-        await undoImport(bench.site.data, id, bench.ann)
-      return entries.insertMany(values, { fates: true })
+      const undo = async (): Promise<unknown> =>
+        ++batches === 2 ? undoImport(data, await bench.newest(), bench.ann) : undefined
+      if (moment === 'before') await undo()
+      const fates = await entries.insertMany(values, { fates: true })
+      if (moment === 'after') await undo()
+      return fates
     }
-    const data = {
-      ...bench.site.data,
-      entries: { ...entries, insertMany },
-    } as unknown as typeof bench.site.data
-    const { sourceId } = await storeFeed(data, fileOf('b'), bench.ann, now)
-    expect(await bench.site.data.services.byPerson.all({ person_id: bench.ann })).toMatchObject([
-      { source_id: sourceId },
-    ])
-    await expectComplete('b')
+    const overlapped = { ...data, entries: { ...entries, insertMany } } as unknown as typeof data
+    const file = fileOf(...Array.from({ length: 900 }, (_, i) => `${i}`))
+    await expect(storeFeed(overlapped, file, bench.ann, now)).rejects.toThrow(ImportUndone)
+    expect(batches).toBe(2)
+    await expectComplete()
   },
 )
+
+test('an import stops at an undo before it changes entries of an earlier import', async () => {
+  const { data } = bench.site
+  const titles = Array.from({ length: 600 }, (_, i) => `${i}`)
+  const edited = (file: ParsedFeed): ParsedFeed => ({
+    ...file,
+    items: file.items.map((item) => ({ ...item, body: 'Edited' })),
+  })
+  // The newest items of the second import are new; the last batch has changes only.
+  await storeFeed(data, fileOf(...titles.slice(100)), bench.ann, now)
+  const earlier = await bench.newest()
+  const { entries } = data
+  const insertMany = async (values: Parameters<typeof entries.insertMany>[0]) => {
+    const fates = await entries.insertMany(values, { fates: true })
+    for (const { id } of (await importsOf(data, bench.ann)).items)
+      if (id !== earlier) await undoImport(data, id, bench.ann)
+    return fates
+  }
+  const overlapped = { ...data, entries: { ...entries, insertMany } } as unknown as typeof data
+  const importing = storeFeed(overlapped, edited(fileOf(...titles)), bench.ann, now)
+  await expect(importing).rejects.toThrow(ImportUndone)
+  const stored = await data.entries.byTime.all({}, { scatter: true })
+  expect(stored).toHaveLength(500)
+  expect(stored.filter(({ body }) => body === 'Edited')).toHaveLength(150)
+})
 
 test('undoing an import keeps an entry on which another person comments while it looks for comments', async () => {
   const source = await bench.importFeed('a', 'b')
@@ -187,7 +229,7 @@ test('undoing an import keeps an entry on which another person comments while it
   ])
 })
 
-test('a list whose import is undone before it has ended follows no source, and its import can be undone again', async () => {
+test('a list whose import is undone before it has ended follows no source, and leaves none', async () => {
   const { data } = bench.site
   const insertMany = async (values: Parameters<typeof data.sources.insertMany>[0]) => {
     const fates = await data.sources.insertMany(values, { fates: true })
@@ -195,13 +237,15 @@ test('a list whose import is undone before it has ended follows no source, and i
     return fates
   }
   const overlapped = { ...data, sources: { ...data.sources, insertMany } } as unknown as typeof data
-  expect(await bench.importList(3, { data: overlapped })).toMatchObject({ added: 3 })
-  expect([await bench.sourceCount(), await bench.followedBy(bench.ann)]).toEqual([0, []])
-  expect(await undoImport(data, await bench.newest(), bench.ann)).toMatchObject({ sources: 0 })
-  expect(await bench.imports()).toEqual([])
+  await expect(bench.importList(500, { data: overlapped })).rejects.toThrow(ImportUndone)
+  expect([await bench.sourceCount(), await bench.followedBy(bench.ann), await bench.imports()]).toEqual([
+    0,
+    [],
+    [],
+  ])
 })
 
-test('an import whose entries come after an undo has looked for them can be undone again', async () => {
+test('an import deletes its entries that come after an undo has looked for them', async () => {
   const { data } = bench.site
   await storeFeed(data, fileOf('a'), bench.ann, now)
   const [begun, looked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -212,12 +256,13 @@ test('an import whose entries come after an undo has looked for them can be undo
   }
   const slow = { ...data, entries: { ...data.entries, insertMany } } as unknown as typeof data
   const importing = storeFeed(slow, fileOf('b'), bench.ann, new Date(now.getTime() + 1))
+  const stopped = importing.catch((error: unknown) => error)
   await begun.promise
   const { byImport } = data.entries
   const page: typeof byImport.page = async (...args) => {
     const found = await byImport.page(...args)
     looked.resolve()
-    await importing
+    expect(await stopped).toBeInstanceOf(ImportUndone)
     return found
   }
   const late = {
@@ -225,5 +270,5 @@ test('an import whose entries come after an undo has looked for them can be undo
     entries: { ...data.entries, byImport: { ...byImport, page } },
   } as unknown as typeof data
   await undoImport(late, await bench.newest(), bench.ann)
-  await expectComplete('a', 'b')
+  await expectComplete('a')
 })

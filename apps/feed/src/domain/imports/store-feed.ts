@@ -1,18 +1,24 @@
 import type { SiteData } from '../../kinds/site-data.ts'
 import type { ParsedFeed, ParsedOpml } from '../../feeds/parse/parsed-feed.ts'
-import { addService, followAll } from '../following/commands.ts'
+import { addService, followAll, removeService } from '../following/commands.ts'
 import { addSources } from '../sources/add-sources.ts'
-import { keepFileSource, saveFileSource } from '../sources/save-file-source.ts'
+import {
+  keepFileSource,
+  saveFileSource,
+  type FileSource,
+  type SavedSource,
+} from '../sources/save-file-source.ts'
 import { storeItems, type StoredItems } from '../sources/store-items.ts'
-import { createImportRecord } from './imports.ts'
+import { createImportRecord, ImportUndone, type ImportRecord } from './import-record.ts'
 
 export interface StoredFeed extends StoredItems {
   readonly sourceId: string
 }
 
 /**
- * Stores the items of an imported file under one source of this person, or of no person. Importing a file again is idempotent. The undo of
- * an import may overlap: entries that come after it have their source, and an import that can be undone.
+ * Stores the items of an imported file under one source of this person, or of no person. Importing a file again is idempotent. If the person
+ * undoes the import meanwhile, also by another process, it stops, leaves nothing that it has created, and rejects with `ImportUndone`. The undo
+ * of another import may overlap: entries that come after it have their source.
  */
 export async function storeFeed(
   data: SiteData,
@@ -24,6 +30,31 @@ export async function storeFeed(
   const record = createImportRecord(data, { title, format, person_id: personId }, now)
   const file = { title, about, link, feed_link: feedLink, person_id: personId }
   const saved = await saveFileSource(data, file, { import_id: record.id, beforeNew: record.begin })
+  try {
+    return await storeEntries(data, feed, { file, saved, record, now })
+  } catch (error) {
+    if (!(error instanceof ImportUndone)) throw error
+    await record.undoRest()
+    // The service may have come after the undo had deleted the source.
+    const isGone = personId !== undefined && !(await data.sources.exists(saved.id))
+    if (isGone) await removeService(data, personId, saved.id)
+    throw error
+  }
+}
+
+interface FeedImport {
+  readonly file: FileSource & { readonly person_id: string | undefined }
+  readonly saved: SavedSource
+  readonly record: ImportRecord
+  readonly now: Date
+}
+
+async function storeEntries(
+  data: SiteData,
+  feed: ParsedFeed,
+  { file, saved, record, now }: FeedImport,
+): Promise<StoredFeed> {
+  const { person_id: personId } = file
   // Before its entries come, so that they are delivered to those who follow the person.
   if (personId !== undefined && saved.created) await addService(data, personId, saved.id, now)
   const stored = await storeItems(data, feed, {
@@ -33,7 +64,7 @@ export async function storeFeed(
     now,
     isNew: saved.created,
     quietOld: true,
-    beforeNew: record.begin,
+    beforeWrites: ({ areNew }) => (areNew ? record.begin() : record.check()),
   })
   const isBack = stored.added > 0 && (await keepFileSource(data, saved.id, file, record.id))
   if (personId !== undefined && isBack) await addService(data, personId, saved.id, now)
@@ -55,7 +86,10 @@ export interface SubscriptionOptions {
   readonly now: Date
 }
 
-/** Adds a source for each subscription, which the crawler fetches. A second call completes an interrupted one. */
+/**
+ * Adds a source for each subscription, which the crawler fetches. A second call completes an interrupted one. If the person undoes the import
+ * before all sources are there, it stops, leaves none of them, and rejects with `ImportUndone`.
+ */
 export async function storeSubscriptions(
   data: SiteData,
   opml: ParsedOpml,
@@ -65,9 +99,16 @@ export async function storeSubscriptions(
   const record = createImportRecord(data, { title, format, person_id: personId }, now)
   const feeds = subscriptions.map(({ feedLink, ...about }) => ({ ...about, address: feedLink }))
   const options = { personId, import_id: record.id, beforeNew: record.begin, now }
-  const saved = await addSources(data, feeds, options)
-  const added = saved.filter(({ created }) => created).length
-  await record.end({ entries: 0, sources: added })
+  let saved: readonly SavedSource[]
+  let added: number
+  try {
+    saved = await addSources(data, feeds, options)
+    added = saved.filter(({ created }) => created).length
+    await record.end({ entries: 0, sources: added })
+  } catch (error) {
+    if (error instanceof ImportUndone) await record.undoRest()
+    throw error
+  }
   const followed = follow && personId !== undefined
   if (followed) {
     const ids = saved.map(({ id }) => id)

@@ -34,8 +34,8 @@ export interface Undone {
  * Deletes entities that an import created: entries without comments and likes of others, and then sources without entries, with the
  * person's follows and inbox items of them. A source with entries of another import now belongs to that import, and one that the crawler
  * has filled or that others follow to none. A source that is being fetched stays. If entities stay, the import stays and can be undone
- * again; otherwise it is deleted. An interrupted call can be repeated, and two calls may overlap. Returns undefined if the import does not
- * exist or is another person's.
+ * again; otherwise it is deleted. An import that still runs stops. An interrupted call can be repeated, and two calls may overlap. Returns
+ * undefined if the import does not exist or is another person's.
  */
 export async function undoImport(
   data: SiteData,
@@ -46,6 +46,8 @@ export async function undoImport(
   const { imports, entries, sources } = data
   const undone = await imports.get(id)
   if (undone === undefined || undone.person_id !== personId) return undefined
+  // An import that still runs stops at this mark, and undoes by itself what it has written after this call looked.
+  await unlessGone(imports.update(id, (item) => (item.undone === undefined ? { undone: now() } : unchanged)))
   const count = {
     entries: 0,
     sources: 0,
@@ -79,12 +81,8 @@ export async function undoImport(
   }
   const { keptEntries, fetchedSources } = count
   const keptSources = count.keptSources + fetchedSources
-  if (keptEntries + keptSources === 0) {
-    // An import that has ended meanwhile may have entities that were not seen.
-    requireAll(await imports.deleteMany([undone], { fates: true }), isOvertaken)
-  } else {
-    await unlessGone(imports.update(id, { entries: keptEntries, sources: keptSources }))
-  }
+  if (keptEntries + keptSources === 0) await imports.delete(id)
+  else await unlessGone(imports.update(id, { entries: keptEntries, sources: keptSources }))
   return { import: undone, entries: count.entries, sources: count.sources, keptEntries, fetchedSources }
 }
 

@@ -30,8 +30,8 @@ export interface StoreItemsOptions {
   readonly newest?: number
   /** Largest number of new entries, of the newest items. Default: no limit. */
   readonly room?: number
-  /** Awaited before new entries are written. */
-  readonly beforeNew?: () => Promise<unknown>
+  /** Awaited before the writes of each batch, and told whether new entries are among them. */
+  readonly beforeWrites?: (writes: { readonly areNew: boolean }) => Promise<void>
 }
 
 /** Numbers of entries. */
@@ -102,11 +102,12 @@ export async function storeItems(
         total.unchanged++
       }
     }
+    if (news.length + changes.length > 0) await options.beforeWrites?.({ areNew: news.length > 0 })
     for (const outcome of await Promise.all(changes.map((change) => changeEntry(data, change, now))))
       total[outcome]++
-    if (news.length > 0) await options.beforeNew?.()
     for (const fate of await data.entries.insertMany(news, { fates: true })) total[outcomeOf(fate)]++
   }
+  if (feed.deleted.length > 0) await options.beforeWrites?.({ areNew: false })
   const { removed, unread } = await removeDeleted(data, sourceId, feed, now)
   return { ...total, deleted: removed, failed: total.failed + unread }
 }

@@ -13,6 +13,8 @@ function lineOf(result: ImportResult): NoticeLine {
   switch (result.type) {
     case 'refused':
       return { text, refused: true, href: '', label: '' }
+    case 'undone':
+      return { text, refused: false, href: '', label: '' }
     case 'feed':
       return { text, refused: false, href: `/sources/${result.stored.sourceId}`, label: 'Read it' }
     case 'opml':
