@@ -158,6 +158,19 @@ test('the site refuses streams beyond its limits, and those for a page of anothe
   await expect.poll(() => statusOf('/live?person=oskar', oskar)).toBe(200)
 })
 
+test('a browser whose connection is reset gives its place back, and other streams go on', async () => {
+  await open({ limits: { perProcess: 9, perSession: 1, perAddress: 1 }, aliveMs: 20 })
+  const other = await read('/live?person=mira', await signedIn('mira'))
+  const stream = await read('/live')
+  await stream.until(/^:$/m)
+  expect(await statusOf('/live')).toBe(204)
+  stream.response.on('error', () => {})
+  stream.response.socket.resetAndDestroy()
+  await expect.poll(() => statusOf('/live')).toBe(200)
+  const id = await site.post('noor', 'After the reset')
+  await other.until(new RegExp(id))
+})
+
 test('visitors of one IPv6 network share a limit of streams', async () => {
   await open({ limits: { perProcess: 9, perSession: 1, perAddress: 1 } })
   const statusFrom = async (remoteAddress: string): Promise<number> =>

@@ -38,6 +38,14 @@ test('a browser that leaves gives its place back', async () => {
   expect(streams.hasRoom(visitor)).toBe(true)
 })
 
+test('an error of a connection ends its stream alone', async () => {
+  const broken = response()
+  streams.open(visitor, broken)
+  broken.emit('error', new Error('read ECONNRESET'))
+  expect(broken.destroyed).toBe(true)
+  expect(streams.hasRoom({ ...visitor, address: '192.0.2.2' })).toBe(true)
+})
+
 test('closed streams have no room', async () => {
   await streams.close()
   expect(streams.hasRoom(visitor)).toBe(false)

@@ -159,6 +159,8 @@ export function createStreams(options: StreamsOptions): Streams {
     all.add(stream)
     holders.set(holder, (holders.get(holder) ?? 0) + 1)
     if (timers.length === 0) timers = startTimers()
+    // Without a listener, an error of one connection would end the process. Its `close` follows.
+    response.on('error', () => response.destroy())
     response.once('close', () => {
       streams.delete(stream)
       all.delete(stream)
