@@ -17,12 +17,14 @@ import {
   type Visitor,
 } from './support.ts'
 
+/** Visits of each page from which the store has learned enough. */
+const ROUNDS = 3
+
 let site: TestSite
 beforeAll(async () => {
   site = await openTestSite({ shards: memoryShards(2) })
   await fillHomeOf('mira')
-  // The store reads rows together with entities once it has seen where the rows of an index lead.
-  for (const path of ['/', '/search?q=the']) await createVisitor(site.app).get(path)
+  await warmUp()
 })
 afterAll(() => site.close())
 
@@ -36,6 +38,18 @@ async function fillHomeOf(name: string): Promise<void> {
     await data.follows.insert(follow, { id: followId(person_id, channel_id) })
     await backfill(data, person_id, channel_id)
   }
+}
+
+/**
+ * Visits all pages until the store has learned from all of their rows where each index leads, because it reads rows and entities together
+ * if they are mostly on one shard. Otherwise the cost of a page would depend on the pages before it.
+ */
+async function warmUp(): Promise<void> {
+  const visitors = [createVisitor(site.app), createVisitor(site.app)] as const
+  await visitors[1].signIn('mira')
+  for (let round = 0; round < ROUNDS; round++)
+    for (const [page] of BUDGETS)
+      for (const visitor of visitors) await visitor.get(await addressOf(page, visitor))
 }
 
 interface Statement {
@@ -90,9 +104,9 @@ const BUDGETS: readonly [path: string, anybody: number, signedIn: number][] = [
   ['/people/mira', 14, 17],
   ['/people/mira/likes older', 15, 18],
   ['/people/mira/likes', 15, 18],
-  ['/people/mira/sources', 5, 8],
+  ['/people/mira/sources', 4, 7],
   ['/people/mira/feed.atom', 13, 13],
-  ['/sources', 6, 8],
+  ['/sources', 4, 7],
   ['a source', 11, 15],
   ['an entry', 4, 8],
   ['/import', 0, 4],
@@ -103,7 +117,7 @@ const BUDGETS: readonly [path: string, anybody: number, signedIn: number][] = [
   ['/tags/bread', 9, 12],
   ['/sign-in', 2, 5],
   ['/join', 0, 3],
-  ['/following', 0, 7],
+  ['/following', 0, 6],
   ['/settings', 0, 5],
   ['/settings/services', 0, 5],
   ['/post', 0, 3],
