@@ -1,3 +1,4 @@
+import { freshEntry } from '../src/domain/entries/fresh-entry.ts'
 import type { LightMyRequestResponse } from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { likeId } from '../src/kinds/ids.ts'
@@ -20,6 +21,57 @@ async function post(visitor: Visitor, title: string, link = ''): Promise<string>
   expect(reply.statusCode).toBe(303)
   return reply.headers.location as string
 }
+
+test('the last page of few comments is the first one, and a page after deleted comments says that there are none', async () => {
+  const visitor = await signedIn('mira')
+  const path = await post(visitor, 'Say little')
+  const none = textOf((await visitor.get(`${path}?before=end`)).body)
+  expect(none).toContain('No comments yet')
+  expect(none).not.toContain('later comments')
+  await visitor.post(`${path}/comments`, { text: 'One' })
+  const few = textOf((await visitor.get(`${path}?before=end`)).body)
+  expect(few).toContain('One comment')
+  expect(few).not.toMatch(/later comments|last comments/)
+
+  const { data, store } = site.site
+  const entry_id = path.split('/').at(-1) as string
+  const more = await data.comments.insertMany(
+    Array.from({ length: 101 }, (_, i) => ({
+      entry_id,
+      person_id: store.newId(),
+      text: `Later ${i}`,
+      commented: new Date(Date.now() + 60_000 + i),
+    })),
+  )
+  const next = /rel="next" href="([^"]+)"/.exec((await visitor.get(path)).body)?.[1] as string
+  expect(textOf((await visitor.get(next)).body)).toContain('This page shows later comments.')
+  await data.comments.deleteMany(more.slice(90).map(({ id }) => id))
+  const empty = textOf((await visitor.get(next)).body)
+  expect(empty).toContain('There are no later comments.')
+  expect(empty).toContain('Back to the first comments')
+})
+
+test('a page of a list after its end says so, and does not deny what is before', async () => {
+  const visitor = await signedIn('mira')
+  const { data } = site.site
+  const tag = 'shortened'
+  const at = Date.now()
+  const ids: string[] = []
+  for (let i = 0; i < 21; i++) {
+    const facts = { title: `Tagged ${i}`, tags: [tag], published: new Date(at + i) }
+    const person_id = data.entries.store.newId()
+    ids.push((await data.entries.insert(freshEntry({ ...facts, person_id }, new Date(at + i)))).id)
+  }
+  const next = /rel="next" href="([^"]+)"/.exec((await visitor.get(`/tags/${tag}`)).body)?.[1] as string
+  await data.entries.delete(ids[0] as string)
+  const text = textOf((await visitor.get(next.replaceAll('&amp;', '&'))).body)
+  expect(text).toContain('The list ends before this page.')
+  expect(text).not.toContain('No entry has this tag')
+  for (const path of ['/everything', '/sources', '/people/mira']) {
+    const after = encodeURIComponent(new URLSearchParams(next.split('?')[1]).get('after') ?? '')
+    expect((await visitor.get(`${path}?after=${after}`)).statusCode).toBe(400)
+  }
+})
 
 test('signing in accepts a name in any case, and redirects only within the site', async () => {
   const visitor = createVisitor(site.app)

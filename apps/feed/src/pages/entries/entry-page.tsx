@@ -48,7 +48,7 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
       )}
       <section class="discussion" aria-labelledby="comments">
         <h2 id="comments">{commentsTitle(comments.total, isRemoved)}</h2>
-        {paging.paged ? <p class="faint">This page shows later comments.</p> : null}
+        {paging.paged ? <p class="faint">{placeOf(props)}</p> : null}
         {comments.items.length === 0 ? null : (
           <ul class="comments">
             {comments.items.map((comment) => (
@@ -69,6 +69,12 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
       <AlsoShared ctx={ctx} shares={shares} />
     </Layout>
   )
+}
+
+/** Describes a page behind the first comments. It is empty if all comments after its address were deleted, or cannot be read. */
+function placeOf({ ctx, comments }: Pick<EntryPageProps, 'ctx' | 'comments'>): string {
+  if (comments.items.length > 0) return 'This page shows later comments.'
+  return ctx.missingShards.length > 0 ? 'Later comments cannot be read now.' : 'There are no later comments.'
 }
 
 function WholeEntry({ ctx, card, isAtHome }: Pick<EntryPageProps, 'ctx' | 'card' | 'isAtHome'>): JSX.Element {

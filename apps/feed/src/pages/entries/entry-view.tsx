@@ -34,12 +34,14 @@ export async function entryView(
   const { cursor, previous } = comments
   const isAtHome = home?.rows.some(({ entry_id, hidden }) => entry_id === entry.id && !hidden) ?? false
   const by = place.before === undefined ? 'after' : 'before'
+  // A page that was read backward is the first one if no comments are before it, as the last page of few comments.
+  const paged = by === 'after' ? place.after !== undefined : previous !== undefined
   return (ctx) => (
     <EntryPage
       ctx={ctx}
       card={{ ...names.published(entry), likes: names.by(likes, entry.likes), liked: liked.has(entry.id) }}
       comments={names.by(comments.items, entry.comments)}
-      paging={{ cursor, previous, paged: place[by] !== undefined, by }}
+      paging={{ cursor, previous, paged, by }}
       shares={others.map(names.published)}
       form={form}
       isAtHome={isAtHome}

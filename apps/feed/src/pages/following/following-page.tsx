@@ -19,7 +19,7 @@ export function FollowingPage({ ctx, channels, paging }: FollowingPageProps): JS
     <Layout ctx={ctx} title="Following">
       <h1 class="page-title">Following</h1>
       {channels.length === 0 && !paging.paged ? (
-        <EmptyState ctx={ctx} title="You follow nobody yet">
+        <EmptyState ctx={ctx} paged={paging.paged} title="You follow nobody yet">
           <p>
             Open the page of <a href="/people">a person</a> or <a href="/sources">a source</a>, and follow it.
             Its entries then come to your home page.

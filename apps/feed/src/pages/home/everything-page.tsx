@@ -30,7 +30,7 @@ export function EverythingPage({ ctx, cards, paging, path }: EverythingPageProps
       </h1>
       {paging.paged || ctx.viewer !== undefined || ctx.unknownViewer ? null : <Welcome window={ctx.window} />}
       {cards.length === 0 ? (
-        <EmptyState ctx={ctx} title="A fresh, empty page">
+        <EmptyState ctx={ctx} paged={paging.paged} title="A fresh, empty page">
           <p>
             Nothing has been published here yet. <a href="/post">Post the first message</a>, or{' '}
             <a href="/import">import a feed</a>.

@@ -17,7 +17,7 @@ export function PeoplePage({ ctx, people, paging }: PeoplePageProps): JSX.Elemen
     <Layout ctx={ctx} title="People" section="people">
       <h1 class="page-title">People</h1>
       {people.length === 0 ? (
-        <EmptyState ctx={ctx} title="No people yet">
+        <EmptyState ctx={ctx} paged={paging.paged} title="No people yet">
           <p>The first start of the site adds the sample people.</p>
         </EmptyState>
       ) : (

@@ -55,7 +55,11 @@ export function PersonPage(props: PersonPageProps): JSX.Element {
       </header>
       <PersonViews person={person} view={view} />
       {cards.length === 0 ? (
-        <EmptyState ctx={ctx} title={view === 'entries' ? 'Nothing shared yet' : 'Nothing liked yet'}>
+        <EmptyState
+          ctx={ctx}
+          paged={paging.paged}
+          title={view === 'entries' ? 'Nothing shared yet' : 'Nothing liked yet'}
+        >
           <p>
             {person.id === ctx.viewer?.id
               ? view === 'entries'

@@ -21,8 +21,8 @@ export function TagPage({ ctx, tag, cards, paging }: TagPageProps): JSX.Element 
       <h1 class="page-title">
         <bdi>#{tag}</bdi>
       </h1>
-      {cards.length === 0 && !paging.paged ? (
-        <EmptyState ctx={ctx} title="Nothing with this tag">
+      {cards.length === 0 ? (
+        <EmptyState ctx={ctx} paged={paging.paged} title="Nothing with this tag">
           <p>
             No entry has this tag. <a href="/search">Search</a> for a word instead.
           </p>

@@ -54,7 +54,7 @@ export function SourcePage(props: SourcePageProps): JSX.Element {
       </header>
       <SourceHealth ctx={ctx} source={source} sameAs={sameAs} />
       {cards.length === 0 ? (
-        <EmptyState ctx={ctx} title="No entries from here yet">
+        <EmptyState ctx={ctx} paged={paging.paged} title="No entries from here yet">
           <p>The entries of this source appear here once it has any.</p>
         </EmptyState>
       ) : (

@@ -24,7 +24,7 @@ export function SourcesPage({ ctx, sources, owners, paging }: SourcesPageProps):
         </a>
       </p>
       {sources.length === 0 ? (
-        <EmptyState ctx={ctx} title="No sources yet">
+        <EmptyState ctx={ctx} paged={paging.paged} title="No sources yet">
           <p>
             Add the first one by its address, or <a href="/import">import</a> the list of feeds that your
             reader exports.
