@@ -26,6 +26,7 @@ export interface CrawlerOptions {
   readonly onError: (error: unknown) => void
   readonly now?: () => Date
   readonly lookMs?: number
+  /** Time for which a process has a source, in milliseconds. Default: five minutes, and at most ten times the shortest interval. */
   readonly leaseMs?: number
   /** Bounds of the time between two fetches of a source. Default: from five minutes to a day. */
   readonly bounds?: IntervalBounds
@@ -44,8 +45,8 @@ export interface Crawler {
  */
 export function startCrawler(options: CrawlerOptions): Crawler {
   const { data, fetcher, parser, onError, now = () => new Date() } = options
-  const { bounds = POLITE, leaseMs = LEASE_MS } = options
-  const { lookMs = Math.min(LOOK_MS, bounds.min) } = options
+  const { bounds = POLITE } = options
+  const { lookMs = Math.min(LOOK_MS, bounds.min), leaseMs = Math.min(LEASE_MS, 10 * bounds.min) } = options
   const ctx = { data, fetcher, parser, now, bounds }
   const stopping = new AbortController()
   const running = new Set<Promise<void>>()

@@ -1,8 +1,9 @@
-import { isLooseleafError, unchanged, unset, type ChangesOf } from 'looseleaf'
+import { unchanged, unset, type ChangesOf } from 'looseleaf'
 import { SKIP } from '../domain/site/partial-reads.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import { SOURCE_STRIPES, type Source } from '../kinds/source.ts'
 import { isOvertaken } from '../domain/site/overtaken.ts'
+import { isGone } from '../domain/site/unless-there.ts'
 
 /** Due sources that one look reads of each stripe. */
 const PER_STRIPE = 4
@@ -94,7 +95,7 @@ export async function endLease(
       return { ...(typeof outcome === 'function' ? outcome(current) : outcome), leased_until: unset }
     })
   } catch (error) {
-    if (isLooseleafError(error, 'NOT_FOUND')) return 'deleted'
+    if (isGone(error)) return 'deleted'
     throw error
   }
   return isOurs ? 'ended' : 'lost'

@@ -40,11 +40,12 @@ export function openFeeds(data: SiteData, options: FeedsOptions): Feeds {
   const parser = createFileParser()
   const stopping = new AbortController()
   const { crawlEveryMs: every } = options
-  const pace =
-    every === undefined ? {} : { bounds: { min: every, max: every }, leaseMs: Math.min(300_000, 10 * every) }
-  const lease = leaseMs === undefined ? {} : { leaseMs }
+  const pace = {
+    ...(every !== undefined && { bounds: { min: every, max: every } }),
+    ...(leaseMs !== undefined && { leaseMs }),
+  }
   let running: Crawler | undefined
-  const begin = (): Crawler => (running = startCrawler({ data, fetcher, parser, onError, ...pace, ...lease }))
+  const begin = (): Crawler => (running = startCrawler({ data, fetcher, parser, onError, ...pace }))
   const crawler = crawl ? createLoop(begin) : undefined
   crawler?.start()
   return {

@@ -1,7 +1,8 @@
-import { isLooseleafError, unchanged, unset } from 'looseleaf'
+import { unchanged, unset } from 'looseleaf'
 import type { Delivery } from '../kinds/delivery.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import { tellItems } from './tell-items.ts'
+import { isOvertaken } from '../domain/site/overtaken.ts'
 
 /** Deliveries per batch of reads. */
 const PAGE = 500
@@ -34,7 +35,7 @@ export async function bumpDue(data: SiteData, now: Date): Promise<void> {
       if (hasItems) await bump(data, delivery, entry.bumped, now)
       else await data.deliveries.update(delivery, { bump_due: unset })
     } catch (error) {
-      if (!isLooseleafError(error, 'VERSION_MISMATCH') && !isLooseleafError(error, 'NOT_FOUND')) throw error
+      if (!isOvertaken(error)) throw error
     }
   }
 }

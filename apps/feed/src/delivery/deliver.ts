@@ -6,8 +6,7 @@ import { deliveryId } from '../kinds/delivery.ts'
 import type { Entry } from '../kinds/entry.ts'
 import { inboxItemId } from '../kinds/inbox-item.ts'
 import type { SiteData } from '../kinds/site-data.ts'
-import { requireAll } from '../domain/site/require-all.ts'
-import { isThere } from '../domain/site/unless-there.ts'
+import { unlessThere } from '../domain/site/unless-there.ts'
 import { followersToPush } from './pulled-channels.ts'
 import type { Strategy } from './strategy.ts'
 
@@ -48,10 +47,7 @@ export async function deliver(
     bumped: entry.bumped,
     next_bump: delivered,
   }
-  requireAll(
-    await data.deliveries.insertMany([{ id: deliveryId(id), ...delivery }], { fates: true }),
-    isThere,
-  )
+  await unlessThere(data.deliveries.insert(delivery, { id: deliveryId(id) }))
 }
 
 /** Returns the recipients of an entry, each with the followed channels that bring it. */

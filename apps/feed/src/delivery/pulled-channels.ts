@@ -5,6 +5,7 @@ import { requireAll } from '../domain/site/require-all.ts'
 import { pulledChannelId, type PulledChannel } from '../kinds/pulled-channel.ts'
 import type { SiteData } from '../kinds/site-data.ts'
 import type { Strategy } from './strategy.ts'
+import { isGone, isThere, unlessGone } from '../domain/site/unless-there.ts'
 
 /** Follows per page. */
 const PAGE = 500
@@ -27,8 +28,7 @@ export async function followersToPush(
       return await followersByState(data, channelId, strategy, now)
     } catch (error) {
       // Another process has changed the state of the channel.
-      if (!isLooseleafError(error, 'VERSION_MISMATCH') && !isLooseleafError(error, 'ALREADY_EXISTS'))
-        throw error
+      if (!isLooseleafError(error, 'VERSION_MISMATCH') && !isThere(error)) throw error
     }
   }
 }
@@ -95,7 +95,8 @@ async function markFollows({ follows }: SiteData, { channel_id, turn }: PulledCh
     follows.byChannel.list({ channel_id }, { limit: PAGE, cursor }),
   )) {
     const ids = items.map(({ id }) => id)
-    requireAll(await follows.updateMany(ids, marked(turn), { fates: true }), isUnfollowed)
+    // A person may have unfollowed meanwhile.
+    requireAll(await follows.updateMany(ids, marked(turn), { fates: true }), isGone)
   }
 }
 
@@ -111,11 +112,6 @@ async function returnToPush(data: SiteData, { channel_id, turn }: PulledChannel)
     for (const follow of items) {
       if (follow.pulled_by === undefined) continue
       await keepPulled(data, follow.person_id, channel_id, lists)
-      requireAll(await data.follows.updateMany([follow.id], unmarked(turn), { fates: true }), isUnfollowed)
+      await unlessGone(data.follows.update(follow.id, unmarked(turn)))
     }
-}
-
-/** A person may have unfollowed meanwhile. */
-function isUnfollowed(error: unknown): boolean {
-  return isLooseleafError(error, 'NOT_FOUND')
 }

@@ -1,8 +1,9 @@
-import { isLooseleafError, type ChangesOf, type unchanged } from 'looseleaf'
+import type { ChangesOf, unchanged } from 'looseleaf'
 import { pagesOf } from '../domain/site/lists.ts'
 import { requireAll } from '../domain/site/require-all.ts'
 import type { InboxItem } from '../kinds/inbox-item.ts'
 import type { SiteData } from '../kinds/site-data.ts'
+import { isGone } from '../domain/site/unless-there.ts'
 
 /** Items per batch of reads and writes. */
 const PAGE = 500
@@ -22,6 +23,6 @@ export async function tellItems(
       { fates: true },
     )
     // An item may be removed meanwhile.
-    requireAll(told, (error) => isLooseleafError(error, 'NOT_FOUND'))
+    requireAll(told, isGone)
   }
 }

@@ -39,14 +39,14 @@ export async function join(data: SiteData, member: NewMember, now: Date): Promis
     ])
     return { person, account }
   } catch (error) {
-    return takenBy(error)
+    return takenBy(data, error)
   }
 }
 
 /** Returns the property whose unique index refused a write. Throws any other error. */
-function takenBy(error: unknown): Taken {
+function takenBy({ accounts }: SiteData, error: unknown): Taken {
   if (!isLooseleafError(error, 'DUPLICATE_KEY')) throw error
-  return error.index.startsWith('account') ? 'address' : 'name'
+  return error.index === accounts.byAddress.definition.name ? 'address' : 'name'
 }
 
 /**

@@ -1,10 +1,11 @@
-import { deriveId, isLooseleafError } from 'looseleaf'
+import { deriveId } from 'looseleaf'
 import { createHash, randomBytes } from 'node:crypto'
 import type { Account } from '../../kinds/account.ts'
 import type { Person } from '../../kinds/person.ts'
 import type { Notice, Session } from '../../kinds/session.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { readThing, SKIP } from '../site/partial-reads.ts'
+import { unlessGone } from '../site/unless-there.ts'
 
 /** Lifetime of a session after its last renewal, in milliseconds. */
 export const SESSION_MS: number = 30 * 24 * 60 * 60 * 1000
@@ -90,11 +91,7 @@ export async function renewSession(
   key: SessionKey,
   now: Date = new Date(),
 ): Promise<void> {
-  try {
-    await sessions.update(sessionId(key), { seen: now, expires: expiryAt(now) })
-  } catch (error) {
-    if (!isLooseleafError(error, 'NOT_FOUND')) throw error
-  }
+  await unlessGone(sessions.update(sessionId(key), { seen: now, expires: expiryAt(now) }))
 }
 
 /** Ends a session. A kept copy of its cookie is then worthless. */

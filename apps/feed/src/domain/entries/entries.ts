@@ -6,6 +6,7 @@ import { freshEntry, linkedAs } from './fresh-entry.ts'
 import { insertOnce, type PostOptions } from './insert-once.ts'
 import type { List } from '../site/lists.ts'
 import { SKIP } from '../site/partial-reads.ts'
+import { isGone } from '../site/unless-there.ts'
 
 const ENTRIES_PER_PAGE = 20
 /** An entry that was published before this time (in milliseconds since 1970) has no known date. */
@@ -126,7 +127,7 @@ export async function editEntry(
       }
     })
   } catch (error) {
-    if (!isLooseleafError(error, 'NOT_FOUND')) throw error
+    if (!isGone(error)) throw error
   }
   return outcome
 }

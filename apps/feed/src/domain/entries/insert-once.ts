@@ -1,12 +1,12 @@
 import {
   bucketOfId,
   isId,
-  isLooseleafError,
   parseId,
   type DataStore,
   type Entities,
   type Item,
 } from 'looseleaf'
+import { isThere } from '../site/unless-there.ts'
 
 export interface PostOptions {
   /** Id from the form, which makes posting idempotent. */
@@ -39,7 +39,7 @@ export async function insertOnce<In, Out>(
     await insert(id)
     return id
   } catch (error) {
-    if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
+    if (!isThere(error)) throw error
   }
   const known = await kind.get(id)
   if (known !== undefined && isSame(known)) return id

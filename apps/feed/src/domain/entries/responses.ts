@@ -1,4 +1,4 @@
-import { isLooseleafError, type BatchWrite, type DataStore } from 'looseleaf'
+import { isLooseleafError, type BatchWrite } from 'looseleaf'
 import type { Comment } from '../../kinds/comment.ts'
 import type { Entry } from '../../kinds/entry.ts'
 import type { Like } from '../../kinds/like.ts'
@@ -8,6 +8,7 @@ import { insertOnce, type PostOptions } from './insert-once.ts'
 import { byId, type List } from '../site/lists.ts'
 import { SKIP } from '../site/partial-reads.ts'
 import { isOvertaken } from '../site/overtaken.ts'
+import { isGone, isThere } from '../site/unless-there.ts'
 
 export const COMMENTS_PER_PAGE = 100
 const LIKES_PER_PAGE = 20
@@ -132,15 +133,9 @@ export async function deleteComment(
   const comment = await comments.get(id)
   if (comment?.person_id !== personId) return undefined
   const { entry_id } = comment
-  const isDeleted = await deleteAnswer(
-    comments.store,
-    comments.writes.delete(comment),
-    entries,
-    entry_id,
-    (entry) => ({
-      comments: Math.max(0, entry.comments - 1),
-    }),
-  )
+  const isDeleted = await deleteAnswer(comments.writes.delete(comment), entries, entry_id, (entry) => ({
+    comments: Math.max(0, entry.comments - 1),
+  }))
   // An import may have deleted the entry.
   if (!isDeleted) await comments.delete(id)
   return entry_id
@@ -163,7 +158,7 @@ export async function likeEntry(
     ])
   } catch (error) {
     if (isMissing(error)) return false
-    if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
+    if (!isThere(error)) throw error
   }
   return true
 }
@@ -176,21 +171,20 @@ export async function unlikeEntry(
 ): Promise<void> {
   const like = await likes.get(likeId(entryId, personId))
   if (like === undefined) return
-  await deleteAnswer(likes.store, likes.writes.delete(like), entries, entryId, (entry) => ({
+  await deleteAnswer(likes.writes.delete(like), entries, entryId, (entry) => ({
     likes: Math.max(0, entry.likes - 1),
   }))
 }
 
 /** Deletes a comment or a like together with its count. Does nothing if another request has done it, and returns false if the entry is missing. */
 async function deleteAnswer(
-  store: DataStore,
   deletion: BatchWrite<boolean>,
   entries: SiteData['entries'],
   entryId: string,
   count: (entry: Pick<Entry, 'comments' | 'likes'>) => Partial<Pick<Entry, 'comments' | 'likes'>>,
 ): Promise<boolean> {
   try {
-    await store.batch([deletion, entries.writes.update(entryId, count)])
+    await entries.store.batch([deletion, entries.writes.update(entryId, count)])
     return true
   } catch (error) {
     if (isLooseleafError(error, 'NOT_FOUND') && error.entity === entryId) return false
@@ -205,5 +199,5 @@ class EntryRemoved extends Error {
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof EntryRemoved || isLooseleafError(error, 'NOT_FOUND')
+  return error instanceof EntryRemoved || isGone(error)
 }

@@ -1,8 +1,8 @@
-import { isLooseleafError, unchanged } from 'looseleaf'
+import { unchanged } from 'looseleaf'
 import { inboxItemId } from '../../kinds/inbox-item.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { requireAll } from '../site/require-all.ts'
-import { isThere } from '../site/unless-there.ts'
+import { isGone, isThere } from '../site/unless-there.ts'
 
 /** A new item of an inbox with its id. */
 type NewItem = Parameters<SiteData['inbox']['insertMany']>[0][number] & { readonly id: string }
@@ -25,5 +25,5 @@ export async function bringItems({ inbox }: SiteData, items: readonly NewItem[])
     { fates: true },
   )
   // An item may be removed meanwhile.
-  requireAll(joined, (error) => isLooseleafError(error, 'NOT_FOUND'))
+  requireAll(joined, isGone)
 }

@@ -9,6 +9,7 @@ import { bringItems } from './bring-items.ts'
 import type { HomeOrder, HomeRow } from './home-list.ts'
 import { markIfPulled } from './pulled-follows.ts'
 import { isLookDue, trimInbox } from './trim-inbox.ts'
+import { isOvertaken } from '../site/overtaken.ts'
 
 /** Entries of a channel that a new follower gets at once. */
 const BACKFILL = 20
@@ -94,7 +95,7 @@ async function removeChannels(
       ...(await inbox.deleteMany(alone, { fates: true })),
       ...(await inbox.updateMany(shared, ({ via }) => ({ via: staying(via) }), { fates: true })),
     ]
-    requireAll(fates, (error) => isChanged(error) || isLooseleafError(error, 'NOT_FOUND'))
+    requireAll(fates, isOvertaken)
     const changed = [...alone, ...shared].filter((_, i) => {
       const fate = fates[i]!
       return !fate.ok && isChanged(fate.error)

@@ -1,4 +1,4 @@
-import { isLooseleafError, unchanged, unset } from 'looseleaf'
+import { unchanged, unset } from 'looseleaf'
 import { followId, type Follow } from '../../kinds/follow.ts'
 import { inboxItemId } from '../../kinds/inbox-item.ts'
 import { pulledChannelId, type PulledChannel } from '../../kinds/pulled-channel.ts'
@@ -6,6 +6,7 @@ import type { SiteData } from '../../kinds/site-data.ts'
 import { bringItems } from './bring-items.ts'
 import { createPulledLists, type PulledLists } from './pulled-lists.ts'
 import { readHomeRows } from './queries.ts'
+import { isGone } from '../site/unless-there.ts'
 
 /** The mark of a follow: its channel is read at each visit. */
 type Mark = Pick<Follow, 'pulled_by' | 'pulled_turn'>
@@ -49,7 +50,7 @@ export async function markIfPulled(data: SiteData, personId: string, channelId: 
     }
     return false
   } catch (error) {
-    if (isLooseleafError(error, 'NOT_FOUND')) return true
+    if (isGone(error)) return true
     throw error
   }
 }

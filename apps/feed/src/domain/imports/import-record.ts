@@ -1,7 +1,8 @@
-import { isLooseleafError, unchanged } from 'looseleaf'
+import { unchanged } from 'looseleaf'
 import type { Import } from '../../kinds/import.ts'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { undoImport } from './undo-import.ts'
+import { isGone } from '../site/unless-there.ts'
 
 /** Properties of an import that are known at its start. */
 export type NewImport = Pick<Import, 'person_id' | 'title' | 'format'>
@@ -58,7 +59,7 @@ export function createImportRecord(data: SiteData, about: NewImport, now: Date):
           return created
         })
       } catch (error) {
-        throw isLooseleafError(error, 'NOT_FOUND') ? new ImportUndone() : error
+        throw isGone(error) ? new ImportUndone() : error
       }
     },
     async undoRest() {

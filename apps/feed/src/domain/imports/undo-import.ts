@@ -76,7 +76,7 @@ export async function undoImport(
       count.sources += deleted.size
       const others = unused.flatMap((source) => (deleted.has(source.id) ? [] : [source.id]))
       const found = await sources.getMany(others)
-      rest = found.filter((source) => source?.import_id === id).filter((source) => source !== undefined)
+      rest = found.flatMap((source) => (source?.import_id === id ? [source] : []))
     }
   }
   const { keptEntries, fetchedSources } = count

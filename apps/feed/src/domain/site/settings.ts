@@ -1,5 +1,6 @@
-import { deriveId, isLooseleafError } from 'looseleaf'
+import { deriveId } from 'looseleaf'
 import type { SiteData } from '../../kinds/site-data.ts'
+import { isThere } from './unless-there.ts'
 
 type Settings = SiteData['settings']
 
@@ -10,7 +11,7 @@ export async function settingOnce(settings: Settings, name: string, make: () => 
   try {
     return (await settings.insert({ name, value: make() }, { id: settingId(name) })).value
   } catch (error) {
-    const winner = isLooseleafError(error, 'ALREADY_EXISTS') ? await readSetting(settings, name) : undefined
+    const winner = isThere(error) ? await readSetting(settings, name) : undefined
     if (winner === undefined) throw error
     return winner
   }

@@ -5,6 +5,11 @@ export function isThere(error: unknown): boolean {
   return isLooseleafError(error, 'ALREADY_EXISTS')
 }
 
+/** Tells whether a write failed because its entity does not exist, for example because another call has deleted it. */
+export function isGone(error: unknown): boolean {
+  return isLooseleafError(error, 'NOT_FOUND')
+}
+
 /** Waits for an insert under a derived id. An entity that exists already is the same. */
 export async function unlessThere(insert: Promise<unknown>): Promise<void> {
   try {
@@ -19,6 +24,6 @@ export async function unlessGone(change: Promise<unknown>): Promise<void> {
   try {
     await change
   } catch (error) {
-    if (!isLooseleafError(error, 'NOT_FOUND')) throw error
+    if (!isGone(error)) throw error
   }
 }

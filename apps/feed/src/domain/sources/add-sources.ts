@@ -1,10 +1,10 @@
-import { isLooseleafError } from 'looseleaf'
 import type { SiteData } from '../../kinds/site-data.ts'
 import { SOURCE_STRIPES } from '../../kinds/source.ts'
 import { hostOf } from '../../text/web-link.ts'
 import { titledAs } from '../search/found-by.ts'
 import type { SavedSource, SaveOptions } from './save-file-source.ts'
 import { feedName, fetchedSourceId } from './source-names.ts'
+import { isThere } from '../site/unless-there.ts'
 
 /** A feed that the site shall fetch. */
 export interface FeedToFetch {
@@ -65,7 +65,7 @@ export async function addSources(
     const created = new Set<string>()
     for (const [i, fate] of fates.entries()) {
       if (fate.ok) created.add((fresh[i] as { id: string }).id)
-      else if (!isLooseleafError(fate.error, 'ALREADY_EXISTS')) throw fate.error
+      else if (!isThere(fate.error)) throw fate.error
     }
     for (const [i, { address }] of chunk.entries()) {
       const id = known[i]?.items[0]?.id ?? fetchedSourceId(address)

@@ -1,6 +1,7 @@
-import { isLooseleafError, unchanged } from 'looseleaf'
+import { unchanged } from 'looseleaf'
 import type { SiteData } from '../../kinds/site-data.ts'
 import type { Source } from '../../kinds/source.ts'
+import { isGone } from '../site/unless-there.ts'
 
 /** Least time between two fetches of a source that people ask for. */
 const MIN_PAUSE_MS = 60_000
@@ -18,7 +19,7 @@ export async function askForFetch(
       return refusal === undefined ? { next_check: now } : unchanged
     })
   } catch (error) {
-    if (!isLooseleafError(error, 'NOT_FOUND')) throw error
+    if (!isGone(error)) throw error
     return 'There is no such source any more.'
   }
   return refusal

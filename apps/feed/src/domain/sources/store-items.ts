@@ -1,4 +1,4 @@
-import { isLooseleafError, unchanged, unset, type ChangesOf, type Fate } from 'looseleaf'
+import { unchanged, unset, type ChangesOf, type Fate } from 'looseleaf'
 import type { FeedItem, ParsedFeed } from '../../feeds/parse/parsed-feed.ts'
 import { linkId, type Entry } from '../../kinds/entry.ts'
 import { importedEntryId } from '../../kinds/ids.ts'
@@ -9,6 +9,7 @@ import { SKIP } from '../site/partial-reads.ts'
 import { foundBy } from '../search/found-by.ts'
 import { freshEntry, linkedAs, type EntryFacts } from '../entries/fresh-entry.ts'
 import { removeDeleted } from './remove-deleted.ts'
+import { isGone, isThere } from '../site/unless-there.ts'
 
 /** Items per batch of reads and writes. */
 const CHUNK = 250
@@ -126,7 +127,7 @@ async function readEntries(
 /** Returns the outcome of an insert. An entry that another call has inserted meanwhile is the same. */
 function outcomeOf(fate: Fate<unknown>): 'added' | 'unchanged' | 'failed' {
   if (fate.ok) return 'added'
-  return isLooseleafError(fate.error, 'ALREADY_EXISTS') ? 'unchanged' : 'failed'
+  return isThere(fate.error) ? 'unchanged' : 'failed'
 }
 
 /** Changes an entry to its item, unless it was removed meanwhile. An entry that was deleted meanwhile fails: the next call inserts it. */
@@ -143,7 +144,7 @@ async function changeEntry(
     })
     return outcome
   } catch (error) {
-    if (isLooseleafError(error, 'NOT_FOUND')) return 'failed'
+    if (isGone(error)) return 'failed'
     throw error
   }
 }
