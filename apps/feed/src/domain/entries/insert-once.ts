@@ -1,11 +1,4 @@
-import {
-  bucketOfId,
-  isId,
-  parseId,
-  type DataStore,
-  type Entities,
-  type Item,
-} from 'looseleaf'
+import { bucketOfId, isId, parseId, type DataStore, type Entities, type Item } from 'looseleaf'
 import { isThere } from '../site/unless-there.ts'
 
 export interface PostOptions {

@@ -26,7 +26,7 @@ export function ImportsList({ ctx, imports }: ImportsListProps): JSX.Element | n
             <p>
               <bdi class="name">{item.title}</bdi>{' '}
               <span class="faint">
-                {item.format}, {amountOf(item) || 'interrupted'},{' '}
+                {item.format}, {amountOf(item) || 'not complete'},{' '}
                 <TimeAgo time={item.imported} now={ctx.now} />
               </span>
             </p>
@@ -44,7 +44,7 @@ export function ImportsList({ ctx, imports }: ImportsListProps): JSX.Element | n
   )
 }
 
-/** Describes numbers of entries and sources. Returns '' if both are 0, as for an interrupted import, which has no counts. */
+/** Describes numbers of entries and sources. Returns '' if both are 0, as for an import that has not ended, which has no counts. */
 export function amountOf({
   entries,
   sources,
