@@ -63,6 +63,7 @@ const cached = {
 export const flaws = {
   /** Needs a late upsert and a late delete of the same row: many such faults, and one entity. */
   'upsert overwrites': {
+    from: 21,
     life: {
       writeOrder: 'index-first',
       deleteDelayMs: 0,
@@ -75,6 +76,7 @@ export const flaws = {
   /** A write begins before an index is added and commits after the index was filled. */
   'epoch is ignored': {
     among: ['pause'],
+    from: 28,
     life: {
       writeOrder: 'index-first',
       onIndexFailure: 'fail',

@@ -20,16 +20,18 @@ const SEEDS_PER_JOB = 5
 
 /** Runs many seeds on several cores and adds up the results. Rejects if a process dies. */
 export async function runSeeds(options: RunOptions): Promise<SimulationTotals> {
-  const { from, seeds, flaw, lifeOf, faults, clients, parts } = options
+  const { from, seeds, flaw, lifeOf, faults, clients, parts, stopsAtFirst = false } = options
+  // Processes end their jobs, so a search for the first failure takes short ones.
+  const seedsPerJob = stopsAtFirst ? 1 : SEEDS_PER_JOB
   const totals = noTotals()
   const end = from + seeds
   let next = from
 
   function takeJob(): Job | undefined {
-    if (next >= end || (options.stopsAtFirst === true && totals.violations.length > 0)) return undefined
+    if (next >= end || (stopsAtFirst && totals.violations.length > 0)) return undefined
     const job: Job = {
       from: next,
-      seeds: Math.min(SEEDS_PER_JOB, end - next),
+      seeds: Math.min(seedsPerJob, end - next),
       options: { flaw, lifeOf, faults, clients, parts },
     }
     next += job.seeds
