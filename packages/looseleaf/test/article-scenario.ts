@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { shardOfRow, tableSpec, toKeyValue } from '@looseleaf/index-engine/internal'
 import { faultyDriver, type FaultPlan, withoutPauses } from '@looseleaf/testkit'
 import {
@@ -106,6 +107,8 @@ export function describeArticle(database: string, openShards: () => Promise<Driv
           else if (i % 7 === 0) await store.delete(id)
           else await store.put(entry(i + writer, userId), { id })
           for (const resolve of waiting.splice(0)) resolve()
+          // Cleans wait longer than they work, and the next tests scan all that was written meanwhile.
+          await pause(10)
         }
       }
       const writers = Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)))
