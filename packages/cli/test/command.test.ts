@@ -301,7 +301,7 @@ test.each([
   await runInside(['init', '--shards', SHARDS], { cwd })
   await runInside(['import', '-', '--shards', SHARDS], {
     cwd,
-    input: toLines(Array.from({ length: 3000 }, (_, i) => entry(i))),
+    input: toLines(Array.from({ length: 900 }, (_, i) => entry(i))),
   })
   writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
   await runInside(['index', 'add', 'entries_by_tag'], { cwd })
@@ -312,7 +312,7 @@ test.each([
   }
 
   // Slow enough that the clean is far from its end when its first progress is read.
-  const { child, finished } = startCommand(['clean', '--rate', '300', '--lease', '1'], { cwd })
+  const { child, finished } = startCommand(['clean', '--rate', '90', '--lease', '1'], { cwd })
   while ((await doneSoFar()) === 0 && child.exitCode === null) await delay(20)
   child.kill(signal)
   const ended = await finished
@@ -325,8 +325,8 @@ test.each([
   expect(again.code).toBe(0)
   expect(again.json()).toMatchObject({ indexes: [{ index: 'entries_by_tag', state: 'ready' }] })
   expect(await checkIndex(store, 'entries_by_tag')).toMatchObject({
-    entities: 3000,
-    rows: 6000,
+    entities: 900,
+    rows: 1800,
     missing: 0,
     dangling: 0,
   })
