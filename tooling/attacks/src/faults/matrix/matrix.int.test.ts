@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findServer } from '@looseleaf-tooling/mariadb'
-import { someOf } from '@looseleaf-tooling/vitest/long'
+import { isLong, someOf } from '@looseleaf-tooling/vitest/long'
 import { createConnection } from 'mysql2/promise'
 import { type Cluster, LOAD_USER, startCluster } from '../../lab/cluster.ts'
 import { createStore } from '../history/run-history.ts'
@@ -29,7 +29,7 @@ describe.skipIf(lacks)(`faults${lacks ? ' (left out: needs the program mariadbd 
     'no acknowledged write is lost under $name',
     { timeout: LIMIT_MS },
     async ({ scenario, amount }) => {
-      const run = await runScenario(scenario, cluster, { seed: 1, amount })
+      const run = await runScenario(scenario, cluster, { seed: 1, amount, restMs: isLong ? 0 : 10 })
       // `wrongs` includes that nothing was done or nothing went wrong.
       expect(run.wrongs).toEqual([])
     },

@@ -17,6 +17,13 @@ import { resourcesOf, type Resources } from './resources.ts'
 import { whatDidNotHappen } from './did-nothing.ts'
 import type { Facts, Judgement, Recorded, Scenario, Stage } from './scenario.ts'
 
+export interface RunOptions {
+  readonly seed: number
+  readonly amount: number
+  /** Pause of each caller after a call, in milliseconds, unless the scenario has its own. Default: 0. */
+  readonly restMs?: number | undefined
+}
+
 export interface ScenarioRun {
   readonly seed: number
   readonly seconds: number
@@ -65,7 +72,7 @@ const LATEST_COMMIT_MS = 2 * DEADLINE_MS
 export async function runScenario(
   scenario: Scenario,
   shared: Cluster | undefined,
-  { seed, amount }: { readonly seed: number; readonly amount: number },
+  options: RunOptions,
 ): Promise<ScenarioRun> {
   const own = await scenario.ownCluster?.()
   try {
@@ -74,7 +81,7 @@ export async function runScenario(
         ? shared
         : (own?.cluster ?? (await startCluster(own?.options)))
     try {
-      return await runOn(cluster, scenario, seed, amount)
+      return await runOn(cluster, scenario, options)
     } finally {
       if (cluster !== shared) await cluster.stop()
     }
@@ -86,8 +93,7 @@ export async function runScenario(
 async function runOn(
   cluster: Cluster,
   scenario: Scenario,
-  seed: number,
-  amount: number,
+  { seed, amount, restMs }: RunOptions,
 ): Promise<ScenarioRun> {
   const started = performance.now()
   const { processes = 3, entities = { hot: 8, cold: 60 } } = scenario
@@ -108,6 +114,7 @@ async function runOn(
     operations: 0,
     deadlineMs: DEADLINE_MS,
     largeBodies: 0.01,
+    restMs,
     ...scenario.config,
     writing,
     poolSize,
