@@ -25,6 +25,24 @@ test('a check of a correct index finds no problem', async () => {
   })
 })
 
+test('a check does not read entities that were written after it began', async () => {
+  const inner = await memoryShards(1).connect()
+  const writer = await openStore({ driver: inner })
+  await writer.putMany(Array.from({ length: 1000 }, (_, i) => ({ user_id: 'ada', published: i })))
+  let pages = -Infinity
+  const store = await openStore({
+    driver: watchedDriver(inner, async (_, method) => {
+      if (method !== 'pageByAdded') return
+      pages++
+      // A check that reads these too ends only when no more are written.
+      if (pages >= 1 && pages <= 10)
+        await writer.putMany(Array.from({ length: 500 }, (_each, i) => ({ user_id: 'eve', published: i })))
+    }),
+  })
+  pages = 0
+  expect(await checkIndex(store, 'by_user')).toMatchObject({ entities: 1000, missing: 0, dangling: 0 })
+})
+
 test('missing, dangling and misplaced rows are counted, each once, and nothing is repaired', async () => {
   const store = await openStore({ time: leapingTime() })
   const ids: string[] = []

@@ -1,7 +1,7 @@
 import { formatId, LooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
 import { optionKinds, withCallbacks, type CatalogEntry, type OptionKinds } from '@looseleaf/core/internal'
 import { isClaimsOf, keptRowsMs, presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
-import { checkStore, pagesOfRows } from '@looseleaf/protocol/internal'
+import { checkStore, pagesOfRows, shardAt } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import { danglingAmong } from '../look/dangling-among.ts'
 import { derivedBatches } from '../look/derive-entity.ts'
@@ -182,7 +182,7 @@ async function compareEntry(
   }
 }
 
-/** Compares the entities of a shard with their rows, and counts missing rows. */
+/** Compares the entities that a shard has at the beginning with their rows, and counts missing rows. */
 async function checkEntities(
   pass: Pass,
   target: IndexTarget,
@@ -191,7 +191,8 @@ async function checkEntities(
   counts: Counts,
 ): Promise<void> {
   const suspects = createSuspects(pass, target, { direction: 'missing', settleMs }, counts)
-  for await (const page of entityPages(pass, shard)) {
+  const { lastAddedId } = await shardAt(pass.context, shard).entities.count({ signal: pass.signal })
+  for await (const page of entityPages(pass, shard, { upTo: lastAddedId })) {
     const living = page.filter(({ body }) => body !== null)
     for await (const entities of derivedBatches(pass, [target], living)) {
       const { missing } = await inspect(pass, [target], entities, { everywhere: false })
