@@ -191,7 +191,7 @@ async function checkEntities(
   counts: Counts,
 ): Promise<void> {
   const suspects = createSuspects(pass, target, { direction: 'missing', settleMs }, counts)
-  const { lastAddedId } = await shardAt(pass.context, shard).entities.count({ signal: pass.signal })
+  const { lastAddedId } = await shardAt(pass.context, shard).entities.extent({ signal: pass.signal })
   for await (const page of entityPages(pass, shard, { upTo: lastAddedId })) {
     const living = page.filter(({ body }) => body !== null)
     for await (const entities of derivedBatches(pass, [target], living)) {
