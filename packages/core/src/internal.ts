@@ -79,9 +79,11 @@ export {
 } from './entities/stored-version.ts'
 export { createVersionClock, type VersionClock } from './entities/version-clock.ts'
 export type {
+  CatalogChangeOptions,
   CatalogEntry,
   CatalogTable,
   ExactStep,
+  HeldState,
   IndexedProperty,
   IndexPredicate,
   IndexState,
@@ -122,6 +124,7 @@ export type {
   FloorState,
   LocalRows,
   HandedClaim,
+  KeptCopy,
   PurgeBounds,
   PageOptions,
   Partitions,

@@ -145,7 +145,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
   return {
     name,
     entities: entitiesBy(session),
-    catalog: createCatalogTable(name, session),
+    catalog: createCatalogTable({ shardName: name, session, flavor, entityTable }),
     tasks: createTaskTable(session, flavor),
     pending: createPendingTable(session, flavor, name),
     codecEntries: createCodecEntryTable(session, flavor),

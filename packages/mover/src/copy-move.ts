@@ -1,100 +1,29 @@
-import { formatId, isLooseleafError, LooseleafError } from '@looseleaf/core'
-import type { CatalogEntry, CopiedEntity, CopiedRow } from '@looseleaf/core/internal'
+import { isLooseleafError } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import {
   compareEntities,
   copyEntities,
   copyIndexRows,
-  copyTarget,
   countExtra,
   loadOwn,
   ofMove,
-  openedTo,
   placeAt,
   processName,
-  renewTarget,
   shardAt,
-  type Attempt,
-  type Copied,
-  type CopyTarget,
 } from '@looseleaf/protocol/internal'
+import type { Copier } from './copier.ts'
+import { differentCopies } from './copy-faults.ts'
 import type { MoveJob } from './move-job.ts'
-import type { MoveRecord } from './move-record.ts'
-
-/** Changes of the target's catalog during one copy after which it gives up. */
-const MAX_RENEWALS = 50
-
-/** Sends copies by the target of an attempt, and gives it a new epoch after a change of its catalog, or a copy without an answer. */
-export interface Copier {
-  readonly attempt: Attempt
-  /** The target of the last copies. */
-  readonly target: CopyTarget
-  /** The last copy since the target began with a group; undefined if there was none. */
-  readonly last: CopiedEntity | undefined
-  /** Connections to the target that were opened before all copies of this copier. Undefined if its driver does not count them. */
-  readonly opened: number | undefined
-  copy<T extends Copied>(send: (target: CopyTarget) => Promise<T>): Promise<T>
-  /**
-   * Begins another pass. Each pass has an entity once at most, and the target keeps the copy of a later pass. Two statements if the pass before
-   * has copied anything, so call it before a seal.
-   */
-  beginPass(): Promise<void>
-  /** Goes on after the target has begun with a group. Sends further copies to `next`, if the mover itself has changed the target's catalog. */
-  goOn(next: CopyTarget | undefined): void
-}
-
-export function createCopier({ work }: MoveJob, attempt: Attempt, begun: CopyTarget): Copier {
-  let target = begun
-  let isUsed = false
-  let last: CopiedEntity | undefined
-  return {
-    attempt,
-    opened: openedTo(shardAt(work.context, work.move.to)),
-    get target() {
-      return target
-    },
-    get last() {
-      return last
-    },
-    goOn(next) {
-      last = undefined
-      if (next === undefined) return
-      target = next
-      isUsed = false
-    },
-    async beginPass() {
-      if (isUsed) target = await copyTarget(work, target.epoch)
-      isUsed = false
-    },
-    async copy(send) {
-      for (let renewals = 0; ; renewals++) {
-        try {
-          const { updated } = target
-          // A copy that fails later may have sent some rows before.
-          const onReceived = (copies: readonly CopiedRow[]): void => {
-            const row = copies.at(-1)
-            if (row !== undefined) last = { id: formatId(row.id), updated }
-          }
-          const done = await send({ ...target, onReceived })
-          isUsed ||= done.copied > 0
-          return done
-        } catch (error) {
-          if (!isLooseleafError(error, 'STALE_EPOCH') || renewals >= MAX_RENEWALS) throw error
-          target = await renewTarget(work, attempt.attempt)
-          isUsed = false
-        }
-      }
-    },
-  }
-}
 
 /**
- * Copies the entities of these buckets up to a floor that it raises, and advances the place to it. Returns how many rows it copied. The
+ * Copies the entities of an attempt up to a floor that it raises, and advances the place to it. Returns how many rows it copied. The
  * source must still have all of the buckets: a copy would overwrite what the target has accepted since they were handed over.
  */
-export async function copyRound(job: MoveJob, copier: Copier, buckets: string): Promise<number> {
+export async function copyRound(job: MoveJob, copier: Copier): Promise<number> {
   const { work, lease } = job
   const { record } = lease
+  const { buckets } = copier.attempt
   await copier.beginPass()
   const until = await shardAt(work.context, work.move.from).entities.raiseFloor({ signal: work.signal })
   let copies = 0
@@ -114,7 +43,7 @@ export async function copyRound(job: MoveJob, copier: Copier, buckets: string): 
 /** Copies entities until a round is small. Busy buckets are not waited for: each round is shorter than the one before it, or as short as possible. */
 export async function copyRounds(job: MoveJob, copier: Copier): Promise<void> {
   for (let before = Infinity; ;) {
-    const copies = await copyRound(job, copier, copier.attempt.buckets)
+    const copies = await copyRound(job, copier)
     if (copies <= job.tuning.smallRound || copies > before / 2) return
     before = copies
   }
@@ -156,7 +85,8 @@ export async function verifyCopies(job: MoveJob, copier: Copier): Promise<void> 
  * Compares all entities that were copied with the source, and counts those of which the source has no row. Throws `CONFLICT` for any. Returns
  * how many it compared.
  */
-async function compareCopies(job: MoveJob, { attempt: { buckets } }: Copier): Promise<number> {
+async function compareCopies(job: MoveJob, { attempt }: Copier): Promise<number> {
+  const { buckets } = attempt
   const { work, lease } = job
   const { record } = lease
   const range = { after: placeAt(0), until: record.place.updated, buckets }
@@ -165,7 +95,7 @@ async function compareCopies(job: MoveJob, { attempt: { buckets } }: Copier): Pr
   const [coming] = ofMove(target.serves.coming, work.move.id)
   const extra = await countExtra(work, buckets, coming?.afterAddedId ?? 0)
   record.counts.compared += compared
-  if (different + extra > 0) throw await differentCopies({ lease }, work.move.id, different, extra)
+  if (different + extra > 0) throw await differentCopies(job, attempt, different, extra)
   return compared
 }
 
@@ -173,22 +103,6 @@ async function noteRead({ lease, meter }: MoveJob, rows: number): Promise<void> 
   meter.read(rows)
   meter.report()
   await lease.saveDue()
-}
-
-/** Makes the error of copies that differ, and lets the next attempt copy everything anew. */
-export async function differentCopies(
-  { lease }: Pick<MoveJob, 'lease'>,
-  move: number,
-  different: number,
-  extra: number,
-): Promise<LooseleafError> {
-  const fresh: Partial<MoveRecord> = { step: 'copying', cleared: false, place: placeAt(0), tables: [] }
-  Object.assign(lease.record, fresh, { verified: undefined })
-  await lease.save()
-  return new LooseleafError(
-    'CONFLICT',
-    `Move ${move}: ${different} copies differ from their entities, and ${extra} have no entity. Nothing was handed over. Another program writes to the target, or it was restored. Call shards.repair to copy everything again, or undo the move.`,
-  )
 }
 
 /** Counts the entities and index rows of the source, for the estimate of the time left. */

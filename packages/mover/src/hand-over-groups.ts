@@ -1,18 +1,21 @@
 import { LooseleafError } from '@looseleaf/core'
-import { backOffMs, bucketsIn, elapsedBy, withoutRanges, type AwayBuckets } from '@looseleaf/core/internal'
+import { backOffMs, bucketsIn, elapsedBy, type AwayBuckets } from '@looseleaf/core/internal'
 import {
   beginGroup,
   beginTarget,
   copyLast,
   groupsOf,
   handOver,
+  hasComing,
   loadTimed,
   requireBegun,
   seal,
   unseal,
   type OwnBuckets,
 } from '@looseleaf/protocol/internal'
-import { copyRound, differentCopies, type Copier } from './copy-move.ts'
+import type { Copier } from './copier.ts'
+import { differentCopies, lostCopies } from './copy-faults.ts'
+import { copyRound } from './copy-move.ts'
 import { namesOf } from './move-events.ts'
 import type { MoveJob } from './move-job.ts'
 
@@ -31,50 +34,46 @@ const MAX_REST_MS = 2_000
  */
 export async function handOverGroups(job: MoveJob, copier: Copier): Promise<void> {
   const { work, tuning } = job
-  const { attempt } = copier
-  const buckets = bucketsIn(attempt.buckets)
+  const buckets = bucketsIn(copier.attempt.buckets)
   const groups = groupsOf(buckets, Math.max(tuning.groupSize, Math.ceil(buckets.length / tuning.groups)))
   try {
-    let left = attempt.buckets
     for (const group of groups) {
-      const sealedMs = await handOverGroup(job, copier, group, left)
-      left = withoutRanges(left, group)
-      if (left !== '') await job.lease.sleep(Math.min(MAX_REST_MS, REST * sealedMs))
+      const sealedMs = await handOverGroup(job, copier, group)
+      if (copier.attempt.buckets !== '') await job.lease.sleep(Math.min(MAX_REST_MS, REST * sealedMs))
     }
   } catch (error) {
     // A writer would take the seal away after a second. An error of this is less useful than the first one.
-    await unseal(work, attempt).catch(() => undefined)
+    await unseal(work, copier.attempt).catch(() => undefined)
     throw error
   }
 }
 
-/**
- * Hands one group over. `left` has the buckets that the source still owns, including the group. Returns the milliseconds for which the group
- * was sealed.
- */
-async function handOverGroup(job: MoveJob, copier: Copier, group: string, left: string): Promise<number> {
+/** Hands one group over. Returns the milliseconds for which it was sealed. */
+async function handOverGroup(job: MoveJob, copier: Copier, group: string): Promise<number> {
   const { work, lease, meter } = job
   const { context, move, signal } = work
   const elapsed = elapsedBy(context.time)
   for (let seals = 1; ; seals++) {
     // Leaves as little as possible for the copy under the seal.
-    await copyRound(job, copier, left)
+    await copyRound(job, copier)
     await copier.beginPass()
     // Read ahead, so that each change under the seal is one statement.
     const [source, target] = await Promise.all([
       loadTimed(context, move.from, { signal }),
       loadTimed(context, move.to, { signal }),
     ])
+    // The change that lets the target begin compares the epoch of this state.
+    if (!hasComing(target, move.id, copier.attempt)) throw await lostCopies(job)
     const began = elapsed()
     const away = await sealAndHandOver(job, copier, group, source)
     if (away !== undefined) {
-      const next = await beginGroup(work, away, target, copier)
+      const next = await beginGroup(work, away, target, copier.target)
       if (next === undefined) {
         await beginTarget(context, move.to, { signal })
         // No further group is given up to a target that has lost copies.
         await requireBegun(work)
       }
-      copier.goOn(next)
+      copier.goOn(group, next)
       const sealedMs = Math.round((elapsed() - began) * 10) / 10
       lease.record.seals.push(sealedMs)
       context.events.happened({
@@ -111,7 +110,7 @@ async function sealAndHandOver(
     copyLast(work, record.place, group, target),
   )
   record.counts.entities += copied
-  if (different > 0) throw await differentCopies(job, work.move.id, different, 0)
+  if (different > 0) throw await differentCopies(job, copier.attempt, different, 0)
   const end = Math.max(record.place.updated, lastUpdated + 1)
-  return handOver(work, copier.attempt, group, sealed, { end, last: copier.last })
+  return handOver(work, copier.attempt, group, sealed, { end, last: record.last })
 }

@@ -1,9 +1,11 @@
+import { isId } from '@looseleaf/core'
 import {
   countIn,
   countsIn,
   parseObject,
   textIn,
   toObject,
+  type CopiedEntity,
   type LayoutMove,
   type UpdatedPlace,
 } from '@looseleaf/core/internal'
@@ -63,7 +65,10 @@ export interface SavedVerification {
   readonly stale: boolean
 }
 
-/** Saved progress of a move. It stands on the target, in the log of its copies, so it is never ahead of them. */
+/**
+ * Saved progress of a move. It stands on the target. A target that went back to an earlier state has a record of that state, or one that the
+ * mover has saved since; `attempt` and `last` then show that the copies are older.
+ */
 export interface MoveRecord {
   step: MoveStep
   readonly from: number
@@ -73,6 +78,10 @@ export interface MoveRecord {
   cleared: boolean
   /** All entities of the source before this place are copied. */
   place: UpdatedPlace
+  /** The last attempt that has begun at the target; 0 before. A target without it went back to an earlier state. */
+  attempt: number
+  /** The last copy since the target began with a group, which it has unless it went back; undefined if there was none. */
+  last: CopiedEntity | undefined
   /** Index tables that were copied. */
   tables: string[]
   readonly counts: MoveCounts
@@ -99,6 +108,8 @@ export function freshRecord({ from, buckets }: Pick<LayoutMove, 'from' | 'bucket
     buckets,
     cleared: false,
     place: placeAt(0),
+    attempt: 0,
+    last: undefined,
     tables: [],
     counts: { read: 0, entities: 0, rows: 0, claims: 0, late: 0, compared: 0, emptied: 0 },
     total: 0,
@@ -127,6 +138,8 @@ export function recordFromText(text: string): MoveRecord | undefined {
     buckets: textIn(value, 'buckets'),
     cleared: cleared === true,
     place: countsIn(place, ['updated', 'addedId']),
+    attempt: countIn(value, 'attempt'),
+    last: copyIn(value['last']),
     tables: Array.isArray(tables) ? tables.filter((name) => typeof name === 'string') : [],
     counts: countsIn(toObject(value['counts']) ?? {}, COUNTS),
     ...countsIn(value, ['total', 'rate', 'since', 'endedAt']),
@@ -135,6 +148,13 @@ export function recordFromText(text: string): MoveRecord | undefined {
     worker: textIn(value, 'worker'),
     waitsFor: textIn(value, 'waitsFor'),
   }
+}
+
+function copyIn(value: unknown): CopiedEntity | undefined {
+  const copy = toObject(value)
+  if (copy === undefined) return undefined
+  const id = textIn(copy, 'id')
+  return isId(id) ? { id, updated: countIn(copy, 'updated') } : undefined
 }
 
 function verificationIn(value: unknown): SavedVerification | undefined {

@@ -2,18 +2,15 @@ import { elapsedBy, type LayoutMove } from '@looseleaf/core/internal'
 import { keptRowsMs } from '@looseleaf/index-engine/internal'
 import {
   announceTarget,
-  come,
   completeAnnouncement,
   emptySource,
   endMove,
   handedOver,
-  leave,
-  beginTarget,
-  requireBegun,
   UNCHECKED_WAIT_MS,
   undoMove,
 } from '@looseleaf/protocol/internal'
-import { copyAllRows, copyRounds, countSource, createCopier, verifyCopies } from './copy-move.ts'
+import { beginAttempt } from './copier.ts'
+import { copyAllRows, copyRounds, countSource, verifyCopies } from './copy-move.ts'
 import { handOverGroups } from './hand-over-groups.ts'
 import type { MoveJob } from './move-job.ts'
 import { isLastStep, type MoveStep } from './move-record.ts'
@@ -65,20 +62,18 @@ async function fill(job: MoveJob): Promise<void> {
     await completeAnnouncement(work)
     announcement.at = elapsed()
   }
-  const attempt = await leave(work)
-  await beginTarget(work.context, work.move.to, { signal: work.signal })
-  await requireBegun(work)
-  if (attempt === undefined) return
-  const wasCompared = record.step === 'sealing'
-  const target = await come(work, attempt, { keepsCopies: record.cleared })
-  record.cleared = true
-  await enter(job, wasCompared ? 'sealing' : 'copying')
-  const copier = createCopier(job, attempt, target)
-  if (!wasCompared) {
+  let copier = await beginAttempt(job)
+  if (copier === undefined) return
+  if (record.step === 'sealing') await enter(job, 'sealing')
+  else {
+    await enter(job, 'copying')
     if (record.total === 0) record.total = await countSource(job)
     await copyRounds(job, copier)
     await copyAllRows(job, { comparing: false })
     await copyRounds(job, copier)
+    // A target that loses what is compared lacks this attempt.
+    copier = await beginAttempt(job)
+    if (copier === undefined) return
     await enter(job, 'checking')
     await verifyCopies(job, copier)
   }

@@ -74,7 +74,18 @@ export { createThrottle, sizeClass, type Throttle } from './throttle/throttle.ts
 export { throttleReasons, type Throttled, type ThrottleReason } from './throttle/waits.ts'
 export { chunks } from './chunks.ts'
 export { announceMove, announceTarget, endMove, type PlannedMove } from './moves/announce.ts'
-export { come, copyTarget, leave, renewTarget, type Attempt, type CopyTarget } from './moves/attempt.ts'
+export {
+  come,
+  copyTarget,
+  hasComing,
+  hasKept,
+  leave,
+  renewTarget,
+  type Attempt,
+  type CopyTarget,
+} from './moves/attempt.ts'
+export { clearTarget } from './moves/clear-target.ts'
+export type { ChainedTarget } from './moves/write-copies.ts'
 export { beginGroup, beginTarget, requireBegun } from './moves/begin-target.ts'
 export { compareEntities, countExtra, type Comparison } from './moves/compare-entities.ts'
 export { copyEntities, type Copied, type CopiedPage, type CopyRange } from './moves/copy-entities.ts'

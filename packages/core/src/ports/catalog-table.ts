@@ -2,6 +2,7 @@ import type { ColumnType } from './index-table.ts'
 import type { StoreLayout } from './layout.ts'
 import type { ShardServes } from './shard-serves.ts'
 import type { CallOptions } from './call.ts'
+import type { KeptCopy } from './entity-table.ts'
 
 /** Catalog of a shard: its place in the store, and the indexes of the store. */
 export interface ShardCatalog {
@@ -161,12 +162,27 @@ export interface IndexedProperty {
   readonly nulls?: 'first' | 'last' | undefined
 }
 
+/** What a shard has to have for a change of its catalog. A shard that went back to an earlier state may lack it. */
+export interface HeldState {
+  /** Its floor is this one or a later one, in microseconds since 1970. */
+  readonly floor: number
+  readonly copies: readonly KeptCopy[]
+}
+
+export interface CatalogChangeOptions extends CallOptions {
+  /** State that has to be there. Default: any. */
+  readonly holding?: HeldState | undefined
+}
+
 /** The one-row catalog of a shard. */
 export interface CatalogTable {
   /** Reads the catalog; undefined if its table or row is missing. */
   load(options?: CallOptions): Promise<ShardCatalog | undefined>
   /** Writes the first catalog. Returns false if there is one already. */
   init(catalog: ShardCatalog, options?: CallOptions): Promise<boolean>
-  /** Replaces the catalog if the shard's epoch is still `from`, after entity writes in flight. Returns false if it is not. */
-  change(catalog: ShardCatalog, from: number, options?: CallOptions): Promise<boolean>
+  /**
+   * Replaces the catalog if the shard's epoch is still `from`, and if it has the state `holding`, after entity writes in flight. Returns false
+   * and changes nothing otherwise.
+   */
+  change(catalog: ShardCatalog, from: number, options?: CatalogChangeOptions): Promise<boolean>
 }

@@ -112,6 +112,14 @@ export interface ReceiveOptions extends EpochWriteOptions {
    * all of them. A floor that was never raised is the start of 1970, so raise it first: a tombstone of that time is never purged.
    */
   readonly updated: number
+  /** A copy that has to be there still; see `KeptCopy`. Default: none. */
+  readonly after?: KeptCopy | undefined
+}
+
+/** A copy that a shard has received: a row of this id with this time of writing in µs since 1970, or with a later one. */
+export interface KeptCopy {
+  readonly id: Uint8Array
+  readonly updated: number
 }
 
 export interface FencedRemoveOptions extends CallOptions {
@@ -282,8 +290,8 @@ export interface EntityTable {
    * with a later time than the copy stays as it is: it was copied later, and this call has arrived late. An overwritten row keeps its
    * `addedId`; an inserted one gets a new one. Ids must not repeat. Pending rows stay as they are.
    *
-   * Rejects with `STALE_EPOCH` and writes nothing if the shard has another epoch, or if `updated` is above its floor, as after a crash that
-   * has undone a raise. A change of the catalog waits for the call, so no copy of the old epoch is committed after it.
+   * Rejects with `STALE_EPOCH` and writes nothing if the shard has another epoch, if `updated` is above its floor, as after a crash that
+   * has undone a raise, or if the copy `after` is not there. A change of the catalog waits for the call, so no copy of the old epoch is committed after it.
    *
    * Does not compare the versions with the bound of purged tombstones: a copy is a committed state, and brings no deleted entity back. A
    * tombstone that the other shard has purged is not copied, so the bound itself has to be copied by `raisePurged`.

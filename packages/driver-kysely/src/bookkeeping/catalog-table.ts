@@ -1,17 +1,22 @@
 import { LooseleafError, isLooseleafError, type CallOptions } from '@looseleaf/core'
 import { parseObject, type CatalogTable, type ShardCatalog } from '@looseleaf/core/internal'
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
+import type { Flavor } from '../database/flavor.ts'
 import { toCount, toNumber, toText } from '../database/row-values.ts'
 import { catalogFlaw } from './catalog-flaw.ts'
 import { META_TABLE } from '../database/table-names.ts'
 import type { Call, FaultCodes, Session } from '../database/session.ts'
-import { parameter } from '../database/sql-parts.ts'
+import { and, parameter } from '../database/sql-parts.ts'
+import { FLOOR_COLUMN } from '../schema/schema.ts'
 
 const meta = sql.table(META_TABLE)
 
 const load = sql`SELECT epoch, catalog FROM ${meta} WHERE id = 1`
 const init = sql`INSERT INTO ${meta} (id, epoch, catalog) VALUES (1, ${parameter}, ${parameter})`
-/** Waits for the commit of every write that holds the row in share mode; see the insert of an entity table. */
+/**
+ * Waits for the commit of every write that holds the row in share mode; see the insert of an entity table. Parameters: the new epoch, the
+ * catalog, the present epoch.
+ */
 const change = sql`UPDATE ${meta} SET epoch = ${parameter}, catalog = ${parameter} WHERE id = 1 AND epoch = ${parameter}`
 
 const faults: FaultCodes = {
@@ -19,7 +24,34 @@ const faults: FaultCodes = {
   'no-table': ['NOT_MIGRATED', 'the catalog table is missing; create the tables first.'],
 }
 
-export function createCatalogTable(shardName: string, session: Session): CatalogTable {
+/**
+ * `change` for a shard that has a floor and so many copies. Parameters: those of `change`, the floor, those of `ownSession`; then id and time
+ * of each copy.
+ */
+function changeHolding(entityTable: string, flavor: Flavor, copies: number): RawBuilder<unknown> {
+  const time = flavor.updatedOf(parameter)
+  const isThere = sql`EXISTS (SELECT 1 FROM ${sql.table(entityTable)} WHERE id = ${parameter} AND updated >= ${time})`
+  const conditions = [
+    sql`${sql.ref(FLOOR_COLUMN)} >= ${time}`,
+    flavor.ownSession.only(sql`1`),
+    ...Array.from({ length: copies }, () => isThere),
+  ]
+  return sql`${change} AND ${and(conditions)}`
+}
+
+interface CatalogTableOptions {
+  readonly shardName: string
+  readonly session: Session
+  readonly flavor: Flavor
+  readonly entityTable: string
+}
+
+export function createCatalogTable({
+  shardName,
+  session,
+  flavor,
+  entityTable,
+}: CatalogTableOptions): CatalogTable {
   const callOf = (options: CallOptions | undefined, write: boolean): Call => ({
     write,
     signal: options?.signal,
@@ -51,11 +83,18 @@ export function createCatalogTable(shardName: string, session: Session): Catalog
     },
 
     async change(catalog, from, options) {
-      const result = await session.run(
-        session.shape('catalog change', () => change),
-        [catalog.epoch, formatCatalog(catalog), from],
-        callOf(options, true),
-      )
+      const { holding } = options ?? {}
+      const parameters: unknown[] = [catalog.epoch, formatCatalog(catalog), from]
+      let query = session.shape('catalog change', () => change)
+      if (holding !== undefined) {
+        const { floor, copies } = holding
+        query = session.shape(`catalog change ${copies.length}`, () =>
+          changeHolding(entityTable, flavor, copies.length),
+        )
+        parameters.push(floor, ...flavor.ownSession.parameters)
+        for (const { id, updated } of copies) parameters.push(id, updated)
+      }
+      const result = await session.run(query, parameters, callOf(options, true))
       return toCount(result.numAffectedRows) === 1
     },
   }

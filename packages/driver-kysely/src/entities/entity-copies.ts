@@ -18,15 +18,21 @@ export function createEntityCopies(
     async receive(rows, call) {
       if (rows.length === 0) return
       checkWriteRows(table, rows.length)
-      const { epoch, updated } = call
+      const { epoch, updated, after } = call
+      const earlier = after === undefined ? [] : [after.id, after.updated]
       const parameters = sortedById(rows).flatMap<unknown>(({ id, version, body }, i) =>
         i === 0
-          ? [id, ...sessionParameters, version, epoch, updated, updated, body]
+          ? [id, ...sessionParameters, version, epoch, updated, ...earlier, updated, body]
           : [id, version, updated, body],
       )
       // Full batches follow each other, and take two thirds of the time without parsing.
       const keep = rows.length === MAX_WRITE_ROWS ? ('common' as const) : undefined
-      const query = session.shape(`receive ${rows.length}`, () => statements.receive(rows.length), { keep })
+      const isAfter = after !== undefined
+      const query = session.shape(
+        `receive ${rows.length} ${isAfter}`,
+        () => statements.receive(rows.length, isAfter),
+        { keep },
+      )
       await session.run(query, parameters, writing(call))
     },
 

@@ -87,10 +87,10 @@ export interface EntityStatements {
   /** Parameters: those of `read`. */
   checksums(count: number): RawBuilder<unknown>
   /**
-   * Parameters: the first row's id, those of `ownSession`, its version, the epoch, `updated`, `updated` again and its body; then id,
-   * version, `updated` and body of each other row.
+   * With `isAfter` it needs an earlier copy. Parameters: the first row's id, those of `ownSession`, its version, the epoch, `updated`, id and
+   * time of the earlier copy, `updated` again and its body; then id, version, `updated` and body of each other row.
    */
-  receive(count: number): RawBuilder<unknown>
+  receive(count: number, isAfter: boolean): RawBuilder<unknown>
   /** Parameters: those of `read`, the epoch. */
   discard(count: number): RawBuilder<unknown>
   floor(): RawBuilder<unknown>
@@ -256,9 +256,11 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     checksums: (count) => sql`SELECT ${checksumColumns()} FROM ${table} WHERE ${ofIds(count)}`,
 
     // Fenced as an insert is, and by the floor as well. One time for all rows of a pass of copies. A row of
-    // a later time is a copy of a later pass, and this one arrives late.
-    receive: (count) => {
-      const version = sql`(SELECT ${flavor.integer(parameter)} FROM ${meta} WHERE id = 1 AND epoch = ${parameter} AND ${FLOOR} >= ${micros} ${flavor.shareLock})`
+    // a later time is a copy of a later pass, and this one arrives late. The LIMIT is that of `swapAll`.
+    receive: (count, isAfter) => {
+      const earlier = sql`SELECT id FROM ${table} WHERE id = ${parameter} AND updated >= ${micros} LIMIT 1`
+      const isThere = isAfter ? sql`AND (SELECT COUNT(*) FROM (${earlier}) AS earlier) = 1` : sql``
+      const version = sql`(SELECT ${flavor.integer(parameter)} FROM ${meta} WHERE id = 1 AND epoch = ${parameter} AND ${FLOOR} >= ${micros} ${isThere} ${flavor.shareLock})`
       return overwriteAt(count, flavor.ownSession.only(flavor.required(version)), unlessEarlier)
     },
 

@@ -1,5 +1,5 @@
 import type { CallOptions, Shard } from '@looseleaf/core'
-import type { ShardCatalog, ShardServes } from '@looseleaf/core/internal'
+import type { CatalogChangeOptions, ShardCatalog, ShardServes } from '@looseleaf/core/internal'
 import { contentsEpochOf } from './catalog.ts'
 import { contentsOf } from './catalog-contents.ts'
 
@@ -49,7 +49,7 @@ function epochsOf(epoch: number, contentsEpoch: number): Epochs {
   return { epoch, contentsEpoch: contentsEpoch === epoch ? undefined : contentsEpoch }
 }
 
-export interface ChangeOptions extends CallOptions {
+export interface ChangeOptions extends CatalogChangeOptions {
   /** A reading of the shard's clock that no other change goes by, in microseconds since 1970. Default: the clock is read first. */
   readonly now?: number | undefined
 }
@@ -59,7 +59,7 @@ export interface ChangeOptions extends CallOptions {
  * `current`. The shard then accepts no write of a process that does not know the change, and every write before it has ended.
  *
  * Returns the new catalog, which is durable: a shard answers a change when it is on disk. Returns undefined if another change came
- * first: read the catalog again then. An error with an unknown outcome leaves it to the catalog whether `serves` was changed; a change
+ * first, or if the shard lacks the state `holding`: read the catalog again then. An error with an unknown outcome leaves it to the catalog whether `serves` was changed; a change
  * that was read, not made, may still be undone by a crash.
  */
 export async function changeServes(

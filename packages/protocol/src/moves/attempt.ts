@@ -1,15 +1,16 @@
+import type { LooseleafError } from '@looseleaf/core'
 import {
   rangesInclude,
   withoutRanges,
   type ComingBuckets,
-  type CopiedRow,
+  type CopiedEntity,
   type LeavingBuckets,
 } from '@looseleaf/core/internal'
 import { beginTarget } from './begin-target.ts'
-import { discardAt } from './discard.ts'
-import { endedMove, sourceOf, targetOf, type MoveWork } from './move-work.ts'
+import { endedMove, targetOf, type MoveWork } from './move-work.ts'
 import { timeBelowFloor } from '../floor.ts'
-import { announcedIn, bucketsOfMove, changeOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
+import { hasCopy } from './missing-copies.ts'
+import { announcedIn, bucketsOfMove, changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
 
 /** An attempt at copying the buckets that the source still has. */
 export interface Attempt {
@@ -22,8 +23,14 @@ export interface CopyTarget {
   readonly epoch: number
   /** A time below a floor of the target that is on disk, and above the times of all earlier passes; in microseconds since 1970. */
   readonly updated: number
-  /** Called with the rows of each copy that the target has answered. */
-  readonly onReceived?: ((copies: readonly CopiedRow[]) => void) | undefined
+}
+
+/** What a target has, unless it went back to an earlier state. */
+export interface KnownTarget {
+  /** The last attempt that has begun there; 0 if there was none. */
+  readonly attempt: number
+  /** The last copy since the target began with a group; undefined if there was none. */
+  readonly last: CopiedEntity | undefined
 }
 
 /**
@@ -79,46 +86,70 @@ export function leavingOf(work: MoveWork, { serves }: OwnBuckets, attempt: numbe
 
 /**
  * Begins the attempt at the target, so that it refuses copies of earlier attempts. Before that, buckets that an earlier attempt has handed
- * over begin there. Without `keepsCopies`, rows of the buckets that are there are deleted first:
- * 1. An earlier move was undone, and left a copy of an entity at the target.
- * 2. The entity is deleted at the source, and its tombstone is purged.
- * 3. This move finds nothing to copy. The old copy would be back.
+ * over begin there. Copies of earlier attempts at this move stay, because the source purges none of their tombstones since the first one:
+ * every later state of the entity is copied over them.
  *
- * A copy of an earlier attempt at this move can stay, because the source purges none of its tombstones since the first one: every later
- * state of the entity is copied over it.
+ * Resolves with undefined if the target lacks something of the known state: it went back to an earlier state, and everything has to be
+ * copied again. The attempt is on disk before the last copy is looked for, so a target that goes back behind this look lacks the attempt.
  */
 export async function come(
   work: MoveWork,
   { attempt, buckets }: Attempt,
-  { keepsCopies }: { readonly keepsCopies: boolean },
-): Promise<CopyTarget> {
+  known: KnownTarget,
+): Promise<CopyTarget | undefined> {
   const { context, move, signal } = work
   await beginTarget(context, move.to, { signal })
+  let wentBack = false
   const begun = await changeOwn(
     context,
     move.to,
     (target) => {
-      requireAnnounced(work, target)
       const { serves } = target
       const [earlier] = ofMove(serves.coming, move.id)
+      const wasLeft = earlier !== undefined && withoutRanges(earlier.buckets, buckets) !== ''
+      wentBack = isBefore(work, target) || wasLeft || (earlier?.attempt ?? 0) < known.attempt
+      if (wentBack) return undefined
+      requireAnnounced(work, target)
       // The numbers of attempts are of one mover each, so this change was made by an earlier try without an answer.
       if (earlier?.attempt === attempt) return undefined
-      if (earlier !== undefined && earlier.attempt > attempt)
-        throw endedMove(move, 'another process has taken it over')
-      if (earlier !== undefined && withoutRanges(earlier.buckets, buckets) !== '')
-        throw endedMove(move, 'buckets of an earlier attempt have not begun at the target')
+      if (earlier !== undefined && earlier.attempt > attempt) throw takenOver(work)
       if (withoutRanges(buckets, serves.owns) !== buckets)
         throw endedMove(move, `shard ${move.to} owns some of its buckets already`)
-      const afterAddedId = keepsCopies ? (earlier?.afterAddedId ?? 0) : 0
+      const afterAddedId = earlier?.afterAddedId ?? 0
       const coming: ComingBuckets = { move: move.id, attempt, buckets, from: move.from, afterAddedId }
       return { ...serves, coming: [...(ofOthers(serves.coming, move.id) ?? []), coming] }
     },
     { signal },
   )
-  if (keepsCopies) return copyTarget(work, begun.catalog.epoch)
-  const { lastAddedId } = await discardAt(work, move.to, buckets, begun.catalog.epoch)
-  await raiseBound(work, begun.catalog.epoch)
-  return renewTarget(work, attempt, lastAddedId)
+  if (wentBack || !(await hasCopy(context, move.to, known.last, { signal }))) return undefined
+  return copyTarget(work, begun.catalog.epoch)
+}
+
+/** Tells whether a target is in a state from before the announcement of the move. The source has it, so it has not ended. */
+function isBefore({ move }: MoveWork, target: OwnBuckets): boolean {
+  return announcedIn(target, move.id) === undefined
+}
+
+const takenOver = ({ move }: MoveWork): LooseleafError =>
+  endedMove(move, 'another process has taken it over or ended it')
+
+/**
+ * Tells whether a target has an attempt, with the buckets that it has not begun with. A target that went back to an earlier state lacks the
+ * attempt, or has not begun with buckets that it had begun with.
+ */
+export function hasComing({ serves }: OwnBuckets, move: number, { attempt, buckets }: Attempt): boolean {
+  const [found] = ofMove(serves.coming, move)
+  return found?.attempt === attempt && withoutRanges(found.buckets, buckets) === ''
+}
+
+/** Tells whether the target has an attempt and the last copy, so that it did not go back to an earlier state since. */
+export async function hasKept(
+  { context, move, signal }: MoveWork,
+  attempt: Attempt,
+  { last }: Pick<KnownTarget, 'last'>,
+): Promise<boolean> {
+  const target = await loadOwn(context, move.to, { signal })
+  return hasComing(target, move.id, attempt) && (await hasCopy(context, move.to, last, { signal }))
 }
 
 /**
@@ -127,26 +158,32 @@ export async function come(
  * 1. A copy of version 1 gets no answer, and is still on its way.
  * 2. Version 2 is copied.
  * 3. The first copy arrives, and overwrites it.
+ *
+ * Resolves with undefined if the target went back to an earlier state, which lacks the attempt or the last copy.
  */
 export async function renewTarget(
   work: MoveWork,
-  attempt: number,
-  afterAddedId?: number,
-): Promise<CopyTarget> {
+  attempt: Attempt,
+  { last, afterAddedId }: Pick<KnownTarget, 'last'> & { readonly afterAddedId?: number },
+): Promise<CopyTarget | undefined> {
   const { context, move, signal } = work
+  let wentBack = false
   const own = await changeOwn(
     context,
     move.to,
     (target) => {
-      requireAnnounced(work, target)
       const { serves } = target
       const [found] = ofMove(serves.coming, move.id)
-      if (found?.attempt !== attempt) throw endedMove(move, 'another process has taken it over or ended it')
+      if (found !== undefined && found.attempt > attempt.attempt) throw takenOver(work)
+      wentBack = isBefore(work, target) || !hasComing(target, move.id, attempt)
+      if (found === undefined || wentBack) return undefined
+      requireAnnounced(work, target)
       const coming = { ...found, afterAddedId: afterAddedId ?? found.afterAddedId }
       return { ...serves, coming: [...(ofOthers(serves.coming, move.id) ?? []), coming] }
     },
     { signal },
   )
+  if (wentBack || !(await hasCopy(context, move.to, last, { signal }))) return undefined
   return copyTarget(work, own.catalog.epoch)
 }
 
@@ -162,15 +199,4 @@ export async function renewTarget(
  */
 export async function copyTarget(work: MoveWork, epoch: number): Promise<CopyTarget> {
   return { epoch, updated: await timeBelowFloor(targetOf(work), work.signal) }
-}
-
-/**
- * Copies the version bound of purged tombstones to the target. An id without a row counts as one with a tombstone below the bound, so a late
- * insert that the source would refuse must not get in at the target.
- */
-async function raiseBound(work: MoveWork, epoch: number): Promise<void> {
-  const { signal } = work
-  const { purged } = await sourceOf(work).entities.floor({ signal })
-  if (purged.version === 0) return
-  await targetOf(work).entities.raisePurged({ updated: 0, version: purged.version }, { epoch, signal })
 }

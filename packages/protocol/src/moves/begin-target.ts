@@ -11,7 +11,7 @@ import { timeBelowFloor } from '../floor.ts'
 import { shardAt } from '../shards.ts'
 import type { CopyTarget } from './attempt.ts'
 import type { MoveWork } from './move-work.ts'
-import { withoutCopies } from './missing-copies.ts'
+import { keptCopy, withoutCopies } from './missing-copies.ts'
 import { lostTarget } from './owner-faults.ts'
 import {
   changeOwn,
@@ -50,37 +50,49 @@ export async function beginTarget(
   const target = await changeOwn(context, number, () => undefined, options)
   const sources = new Set((target.serves.coming ?? []).map(({ from }) => from))
   for (const from of sources) {
-    const due = await dueFrom(context, from, number, target, options)
-    if (due.length === 0) continue
-    const begin = 1 + (await timeBelowFloor(shardAt(context, number), options.signal))
-    await changeOwn(context, number, (own) => begun(own, due, begin), options)
+    let due = await dueFrom(context, from, number, target, options)
+    while (due.length > 0) {
+      const begin = 1 + (await timeBelowFloor(shardAt(context, number), options.signal))
+      const own = await loadOwn(context, number, options)
+      if (await swapBegun(context, number, own, due, begin, options)) break
+      // Another process has changed the target, or it lacks some of the copies since.
+      const now = await changeOwn(context, number, () => undefined, options)
+      due = await dueFrom(context, from, number, now, options)
+    }
   }
+}
+
+/**
+ * Lets a target begin if its catalog is still the given one, it has the copies, and its floor is `begin` at least, by one statement. A
+ * target that went back between a look at its copies and the begin would begin without them.
+ */
+async function swapBegun(
+  context: EngineContext,
+  number: number,
+  target: OwnBuckets,
+  departures: readonly Departure[],
+  begin: number,
+  options: CallOptions,
+): Promise<OwnBuckets | undefined> {
+  const serves = begun(target, departures, begin)
+  if (serves === undefined) return undefined
+  const copies = departures.flatMap(({ last }) => (last === undefined ? [] : [keptCopy(last)]))
+  return swapOwn(context, number, target, serves, { ...options, holding: { floor: begin, copies } })
 }
 
 /**
  * Lets the target begin with a group that this mover has handed over, by one statement. The mover had the answer to the change that gave the
  * group up, so that is durable, and the floor was raised above the copies before. Resolves with the target of further copies, which have
  * the new epoch. Resolves with undefined if nothing is known to have changed: call `beginTarget` then.
- *
- * `opened` has the connections to the target from before its copies. After other ones, or without an open one to send the statement by, the
- * target is asked for its copies first:
- * 1. The last copy is made.
- * 2. The target crashes or fails over, and has lost the copy. Its catalog is the same.
- * 3. The target would begin without the copy.
  */
 export async function beginGroup(
   { context, move, signal }: MoveWork,
   away: AwayBuckets,
   target: OwnBuckets,
-  { target: { updated }, opened }: { readonly target: CopyTarget; readonly opened: number | undefined },
+  { updated }: CopyTarget,
 ): Promise<CopyTarget | undefined> {
-  const state = shardAt(context, move.to).connections?.()
-  const isSameServer = state !== undefined && state.opened === opened && state.idle > 0
-  if (!isSameServer && (await withoutCopies(context, move.to, [away], { signal })).length > 0)
-    return undefined
-  const serves = begun(target, [{ ...away, from: move.from }], updated + 1)
-  if (serves === undefined) return undefined
-  const changed = await swapOwn(context, move.to, target, serves, { signal })
+  const departures = [{ ...away, from: move.from }]
+  const changed = await swapBegun(context, move.to, target, departures, updated + 1, { signal })
   return changed && { epoch: changed.catalog.epoch, updated }
 }
 

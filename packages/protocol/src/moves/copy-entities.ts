@@ -3,11 +3,10 @@ import { placeOf } from '../floor.ts'
 import { isEmptyForGood, lastingRows } from '../lasting-page.ts'
 import { readAhead } from '../read-ahead.ts'
 import { sizeClass } from '../throttle/throttle.ts'
-import type { CopyTarget } from './attempt.ts'
 import { ROWS_PER_WRITE } from './discard.ts'
 import { pagesOfRange, type PageRange } from './entity-pages.ts'
 import { entitiesIn, movableBuckets, sourceOf, type MoveWork } from './move-work.ts'
-import { batchesOf, copiesOf, receive, type Copyable } from './write-copies.ts'
+import { batchesOf, copiesOf, receive, type ChainedTarget, type Copyable } from './write-copies.ts'
 
 /** Rows of a page with bodies. */
 const PAGE = 1_000
@@ -45,7 +44,7 @@ export interface CopiedPage {
 export async function copyEntities(
   work: MoveWork,
   { after, until, buckets }: CopyRange,
-  target: CopyTarget,
+  target: ChainedTarget,
   onPage: (page: CopiedPage) => Promise<void> | void = () => {},
 ): Promise<Copied> {
   const { limit, maxBody } = pageFor(work, buckets)
@@ -118,7 +117,7 @@ async function lastingPageOf(
 }
 
 /** Copies rows in batches. While one is written, the bodies of the next one are read, unless they came with the page. */
-async function copyRows(work: MoveWork, rows: readonly Copyable[], target: CopyTarget): Promise<number> {
+async function copyRows(work: MoveWork, rows: readonly Copyable[], target: ChainedTarget): Promise<number> {
   let copied = 0
   let writing: Promise<void> = Promise.resolve()
   try {

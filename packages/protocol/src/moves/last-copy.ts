@@ -7,10 +7,9 @@ import {
 } from '@looseleaf/core/internal'
 import { lastingRows } from '../lasting-page.ts'
 import { createThrottle } from '../throttle/throttle.ts'
-import type { CopyTarget } from './attempt.ts'
 import { isCopy } from './compare-entities.ts'
 import { entitiesIn, sourceOf, targetOf, type MoveWork } from './move-work.ts'
-import { batchesOf, copiesOf, receive, type Copyable, fenced } from './write-copies.ts'
+import { batchesOf, copiesOf, fenced, receive, type ChainedTarget, type Copyable } from './write-copies.ts'
 import { pagesOfPending } from './discard.ts'
 
 /** Rows of a page. The copy before the seal leaves a few. */
@@ -43,7 +42,7 @@ export async function copyLast(
   work: MoveWork,
   after: UpdatedPlace,
   group: string,
-  target: CopyTarget,
+  target: ChainedTarget,
 ): Promise<LastCopy> {
   // Pauses for other callers would hold the seal up.
   const urgent = { ...work, throttle: createThrottle(work.context.time, undefined) }
@@ -61,7 +60,7 @@ async function copyRest(
   work: MoveWork,
   after: UpdatedPlace,
   group: string,
-  target: CopyTarget,
+  target: ChainedTarget,
 ): Promise<LastCopy> {
   const isIn = entitiesIn(work.context, group)
   let copied = 0
@@ -130,7 +129,7 @@ function checksumOf({
  * Copies the pending rows of these buckets under their seal, and returns how many. Earlier would not do: a commit adds a pending row until the
  * seal. A cleaner may delete one meanwhile; its copy then leads to a look at an entity whose rows are there.
  */
-async function copyPending(work: MoveWork, buckets: string, { epoch }: CopyTarget): Promise<number> {
+async function copyPending(work: MoveWork, buckets: string, { epoch }: ChainedTarget): Promise<number> {
   const { context, move, signal } = work
   const { pending } = targetOf(work)
   const isIn = entitiesIn(context, buckets)

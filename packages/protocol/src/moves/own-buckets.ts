@@ -3,6 +3,7 @@ import {
   rangesInclude,
   unionOfRanges,
   withoutRanges,
+  type CatalogChangeOptions,
   type LayoutMove,
   type ShardCatalog,
   type ShardServes,
@@ -92,15 +93,15 @@ export async function changeOwn(
 }
 
 /**
- * Changes a shard's own buckets if its catalog is still the given one. Resolves with undefined if it is not, or if there was no answer;
- * the state then tells whether the change took place.
+ * Changes a shard's own buckets if its catalog is still the given one, and if it has the state `holding`. Resolves with undefined if it is
+ * not, or if there was no answer; the catalog then tells whether the change took place.
  */
 export async function swapOwn(
   context: EngineContext,
   number: number,
   { catalog, now }: OwnBuckets,
   serves: ShardServes,
-  options: CallOptions,
+  options: CatalogChangeOptions,
 ): Promise<OwnBuckets | undefined> {
   try {
     const changed = await changeServes(shardAt(context, number), catalog, serves, { ...options, now })

@@ -1,8 +1,9 @@
-import { isLooseleafError, LooseleafError } from '@looseleaf/core'
-import type { CopiedRow, EntityRow, UpdatedPlace } from '@looseleaf/core/internal'
+import { formatId, isLooseleafError, LooseleafError } from '@looseleaf/core'
+import type { CopiedEntity, CopiedRow, EntityRow, UpdatedPlace } from '@looseleaf/core/internal'
 import { sizeClass } from '../throttle/throttle.ts'
 import type { CopyTarget } from './attempt.ts'
 import { ROWS_PER_WRITE } from './discard.ts'
+import { keptCopy } from './missing-copies.ts'
 import { sourceOf, targetOf, type MoveWork } from './move-work.ts'
 
 /** Bytes of bodies in one statement. A larger body is copied alone. */
@@ -86,23 +87,40 @@ function readRows(work: MoveWork, rows: readonly Copyable[]): Promise<readonly (
   )
 }
 
-/** Writes a batch of copies at the target, by one statement. */
+/** The copies of a move, each of which is written only where the one before it is. */
+export interface CopyChain {
+  /** The last copy that the target has answered since it began with a group of the move; undefined if there was none. */
+  last: CopiedEntity | undefined
+}
+
+export interface ChainedTarget extends CopyTarget {
+  readonly chain: CopyChain
+}
+
+/**
+ * Writes a batch of copies at the target, by one statement, if the copy before it is there:
+ * 1. A batch is written, and answered.
+ * 2. The target fails over to a replica that lacks the batch. Its catalog is the same.
+ * 3. Later batches are written, and the target has the last one of all. Without this condition it would begin without the first batch.
+ */
 export async function receive(
   work: MoveWork,
   copies: readonly CopiedRow[],
-  { epoch, updated, onReceived }: CopyTarget,
+  { epoch, updated, chain }: ChainedTarget,
 ): Promise<void> {
-  if (copies.length === 0) return
+  const row = copies.at(-1)
+  if (row === undefined) return
   const { move, throttle, signal } = work
   const { entities } = targetOf(work)
   const kind = `receive ${sizeClass(copies.length)}`
+  const after = chain.last && keptCopy(chain.last)
   await throttle.send(
     move.to,
     () => kind,
-    () => fenced(() => entities.receive(copies, { epoch, updated, signal })),
+    () => fenced(() => entities.receive(copies, { epoch, updated, after, signal })),
     signal,
   )
-  onReceived?.(copies)
+  chain.last = { id: formatId(row.id), updated }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { CatalogTable, ShardCatalog } from '@looseleaf/core/internal'
+import type { CatalogTable, HeldState, ShardCatalog } from '@looseleaf/core/internal'
 
 export interface ReferenceCatalog {
   readonly table: CatalogTable
@@ -8,7 +8,8 @@ export interface ReferenceCatalog {
   restore(catalog: ShardCatalog | undefined): void
 }
 
-export function createReferenceCatalog(): ReferenceCatalog {
+/** `holds` tells whether the shard has a state. */
+export function createReferenceCatalog(holds: (state: HeldState) => boolean): ReferenceCatalog {
   let current: ShardCatalog | undefined
   return {
     current: () => current,
@@ -20,8 +21,8 @@ export function createReferenceCatalog(): ReferenceCatalog {
         current = structuredClone(catalog)
         return true
       },
-      async change(catalog, from) {
-        if (current?.epoch !== from) return false
+      async change(catalog, from, { holding } = {}) {
+        if (current?.epoch !== from || (holding !== undefined && !holds(holding))) return false
         current = structuredClone(catalog)
         return true
       },

@@ -65,7 +65,9 @@ export function createReferenceDriver(options: ReferenceDriverOptions): Referenc
 }
 
 export function createReferenceShard(name: string, now: () => number): ReferenceShard {
-  const catalog = createReferenceCatalog()
+  const catalog = createReferenceCatalog(
+    ({ floor, copies }) => entities.floorNow >= floor && copies.every(entities.isKept),
+  )
   const epochOfShard = (): number | undefined => catalog.current()?.epoch
   function checkEpoch(epoch: number): void {
     if (epochOfShard() === epoch) return

@@ -9,6 +9,7 @@ import {
   type EntityRow,
   type EntityTable,
   type HandedClaim,
+  type KeptCopy,
   type PendingRow,
   type PurgeBounds,
   type UpdatedPlace,
@@ -32,6 +33,7 @@ export interface ReferenceEntities extends EntityTable {
   readonly rows: readonly ReferenceRow[]
   /** Returns the current row of an id. */
   current(id: Uint8Array): ReferenceRow | undefined
+  isKept(copy: KeptCopy): boolean
   /** Current floor. */
   readonly floorNow: number
   /** Current purge bounds. */
@@ -63,6 +65,11 @@ export function createReferenceEntities(
   function write(row: EntityInsert, addedId: number): void {
     put({ ...row, updated: Math.max(now(), floor), addedId })
     for (const table of row.deferred ?? []) addPending({ entityId: row.id, table, version: row.version })
+  }
+
+  function isKept({ id, updated }: KeptCopy): boolean {
+    const row = byId.get(keyOf(id))
+    return row !== undefined && row.updated >= updated
   }
 
   function staleVersion(): LooseleafError {
@@ -100,6 +107,7 @@ export function createReferenceEntities(
     get rows() {
       return rows
     },
+    isKept,
     get floorNow() {
       return floor
     },
@@ -204,8 +212,10 @@ export function createReferenceEntities(
         const row = byId.get(keyOf(id))
         return row && withChecksum(row)
       }),
-    async receive(copies, { epoch, updated }) {
+    async receive(copies, { epoch, updated, after }) {
       checkEpoch(epoch)
+      if (after !== undefined && !isKept(after))
+        throw new LooseleafError('STALE_EPOCH', `${shard} lacks an earlier copy.`, { shard })
       if (updated > floor) {
         throw new LooseleafError('STALE_EPOCH', `${shard} has a floor below the time of the copies.`, {
           shard,

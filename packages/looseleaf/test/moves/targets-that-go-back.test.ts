@@ -1,0 +1,225 @@
+import { isLooseleafError, LooseleafError, parseId, type EntityId } from '@looseleaf/core'
+import { rangesInclude, type ShardCatalog } from '@looseleaf/core/internal'
+import { defineIndex } from '@looseleaf/index-engine'
+import { moveBuckets, type MoveReport } from '@looseleaf/mover/internal'
+import { beginTarget, entitiesIn, loadOwn } from '@looseleaf/protocol/internal'
+import { DataStore } from '@looseleaf/store'
+import { faultyDriver, type Fault, type FaultyCall } from '@looseleaf/testkit'
+import { crashingShards, type CrashingShards } from '@looseleaf-tooling/kit/crashing-shards'
+import type { ShardState } from '@looseleaf-tooling/kit/reference-driver'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { isLong } from '@looseleaf-tooling/vitest/long'
+import { expect, test, vi } from 'vitest'
+import { SOME_BUCKETS } from './stores.ts'
+
+const GROUPS = ['0-511', '512-1023'] as const
+const PLAN = { from: 0, to: 1, buckets: SOME_BUCKETS }
+const byUser = defineIndex('by_user', { properties: { user: 'string' }, shardOn: 'user' })
+
+interface Moving {
+  readonly shards: CrashingShards
+  readonly writer: DataStore
+  /** Ids of the first group, then of the second one. */
+  readonly ids: readonly (readonly [EntityId, EntityId])[]
+}
+
+/** Moves two groups with two entities each. The calls of the mover meet faults. */
+async function moveWith(
+  fault: (call: FaultyCall, moving: Moving) => Fault | undefined,
+): Promise<
+  Moving & { readonly openFaulty: () => Promise<DataStore>; readonly move: () => Promise<MoveReport> }
+> {
+  const shards: CrashingShards = crashingShards(2, (driver) => driver)
+  const writer = await DataStore.open({ shards: shards.factory, indexes: [byUser], migrate: true })
+  const idIn = (buckets: string): EntityId => {
+    const isIn = entitiesIn(writer.context, buckets)
+    for (;;) {
+      const id = writer.newId()
+      if (isIn(parseId(id))) return id
+    }
+  }
+  const ids = GROUPS.map((buckets) => [idIn(buckets), idIn(buckets)] as const)
+  for (const id of ids.flat()) await writer.put({ n: 1, user: id }, { id })
+  const moving = { shards, writer, ids }
+  const openFaulty = (): Promise<DataStore> =>
+    DataStore.open({
+      shards: {
+        ...shards.factory,
+        connect: async (options) =>
+          faultyDriver(await shards.factory.connect(options), (call) => fault(call, moving)),
+      },
+      indexes: [byUser],
+      time: leapingTime(),
+    })
+  const mover = await openFaulty()
+  return { ...moving, openFaulty, move: () => moveBuckets(mover, PLAN, { groups: 2 }) }
+}
+
+const servesOf = ({ operation, args }: FaultyCall): Partial<ShardCatalog>['serves'] =>
+  operation === 'change' ? (args[0] as ShardCatalog).serves : undefined
+
+/** Returns the group that a call seals. */
+const sealedBy = (call: FaultyCall): string | undefined =>
+  servesOf(call)?.leaving?.find(({ sealed }) => sealed !== undefined)?.sealed
+
+const isBegin = (call: FaultyCall): boolean => call.shard === 1 && servesOf(call)?.arrived !== undefined
+
+const down = (): never => {
+  throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard does not answer.', { shard: 'reference shard 1' })
+}
+
+test.each(['a later copy', 'the next attempt'] as const)(
+  'an entity is copied again if the target loses it before a later copy (noticed by %s)',
+  async (time) => {
+    let step: 'first group' | 'lost copy' | 'crash' | 'over' = 'first group'
+    const { move, writer, ids } = await moveWith((call, { shards, writer, ids: [, [lost, later] = []] }) => {
+      if (step === 'first group' && isBegin(call))
+        return {
+          async after() {
+            step = 'lost copy'
+            await writer.put({ n: 2, user: lost }, { id: lost! })
+          },
+        }
+      if (step === 'lost copy' && call.operation === 'receive') {
+        step = 'crash'
+        return { before: () => shards.hang(1) }
+      }
+      const isTime = time === 'the next attempt' ? call.shard === 1 : sealedBy(call) === GROUPS[1]
+      if (step !== 'crash' || !isTime) return undefined
+      step = 'over'
+      return {
+        async before() {
+          shards.crash(1)
+          if (time === 'the next attempt') down()
+          await writer.put({ n: 2, user: later }, { id: later! })
+        },
+      }
+    })
+    expect(await move()).toMatchObject({ state: 'done' })
+    expect(step).toBe('over')
+    expect(await writer.get(ids[1]![0])).toMatchObject({ n: 2 })
+  },
+)
+
+test('index rows are copied again if the target loses them after the comparison', async () => {
+  let step: 'copy' | 'compare' | 'crash' | 'over' = 'copy'
+  const { move, writer } = await moveWith((call, { shards }) => {
+    if (step === 'copy' && call.shard === 1 && call.operation === 'upsert') {
+      step = 'compare'
+      return { before: () => shards.hang(1) }
+    }
+    if (step === 'compare' && call.operation === 'pageOfChecksums') step = 'crash'
+    if (step !== 'crash' || call.shard !== 0 || call.operation !== 'raiseFloor') return undefined
+    step = 'over'
+    return { before: () => shards.crash(1) }
+  })
+  // Some rows are in the buckets that move.
+  const users = Array.from({ length: 40 }, (_, n) => `user ${n}`)
+  for (const user of users) await writer.put({ n: 1, user })
+  expect(await move()).toMatchObject({ state: 'done' })
+  expect(step).toBe('over')
+  for (const user of users) expect((await writer.query(byUser, { user })).items).toMatchObject([{ user }])
+})
+
+test.each(['the mover', 'another process'] as const)(
+  'a target does not begin if it loses the last copy after it was asked for it (begun by %s)',
+  async (beginner) => {
+    let step: 'seal' | 'copy' | 'begin' | 'over' = 'seal'
+    const { move, openFaulty, writer } = await moveWith((call, { shards, writer, ids: [[id] = []] }) => {
+      const target = shards.reference.shards[1]!
+      if (step === 'seal' && sealedBy(call) !== undefined) {
+        step = 'copy'
+        return { before: async () => void (await writer.put({ n: 2, user: id }, { id: id! })) }
+      }
+      if (step === 'copy' && call.operation === 'receive') {
+        step = 'begin'
+        before = target.state()
+        return undefined
+      }
+      if (step !== 'begin' || !isBegin(call)) return undefined
+      if (beginner === 'another process' && !isStopped) {
+        stop()
+        isStopped = true
+        return { crash: 'before' }
+      }
+      step = 'over'
+      return { before: () => target.fallBack(before!, 'everything') }
+    })
+    let before: ShardState | undefined
+    let isStopped = false
+    const { promise: stopped, resolve: stop } = Promise.withResolvers<void>()
+    const moved = move()
+    if (beginner === 'the mover') {
+      await expect(moved).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: expect.stringContaining('shard 1 went back') as string,
+      })
+    } else {
+      await stopped
+      await beginTarget((await openFaulty()).context, 1)
+    }
+    expect(step).toBe('over')
+    expect((await loadOwn(writer.context, 1, {})).serves.arrived).toBeUndefined()
+  },
+)
+
+/**
+ * Moves buckets while their entities are written, and puts the target back by `calls` calls just before a call of the mover. Resolves with
+ * the result, or with undefined if the move was over before the call.
+ */
+async function moveWithLoss(place: number, calls: number): Promise<string | undefined> {
+  const states: ShardState[] = []
+  const acknowledged = new Map<EntityId, number>()
+  let n = 1
+  const { move, writer, shards } = await moveWith((call, { shards, writer, ids }) => {
+    const target = shards.reference.shards[1]!
+    const writes = call.operation === 'receive' || sealedBy(call) !== undefined
+    if (call.shard !== 1 && !writes) return undefined
+    return {
+      async before() {
+        if (writes) {
+          n++
+          const { owns, leaving } = (await loadOwn(writer.context, 0, {})).serves
+          const sealed = leaving?.find((record) => record.sealed !== undefined)?.sealed
+          for (const [i, some] of ids.entries()) {
+            if (!rangesInclude(owns, GROUPS[i]!) || GROUPS[i] === sealed) continue
+            const id = some[n % 2]!
+            await writer.put({ n, user: id }, { id })
+            acknowledged.set(id, n)
+          }
+        }
+        if (call.shard !== 1) return
+        states.push(target.state())
+        if (states.length === place) target.fallBack(states.at(-1 - calls) ?? states[0]!, 'everything')
+      },
+    }
+  })
+  const state = await move().then(
+    (report) => report.state,
+    (error: unknown) => {
+      if (isLooseleafError(error, 'CONFLICT') && error.message.includes('are on no shard')) return 'no owner'
+      throw error
+    },
+  )
+  if (states.length < place) return undefined
+  if (state === 'no owner') return state
+  const fresh = await DataStore.open({ shards: shards.factory, indexes: [byUser] })
+  for (const [id, last] of acknowledged) expect(await fresh.get(id)).toMatchObject({ n: last })
+  return state
+}
+
+test.each(isLong ? [1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 30, 40] : [1, 4, 9, 20])(
+  'a move to a target that loses its last commits at any call loses no acknowledged write, and begins without copies never (%i calls)',
+  async (calls) => {
+    const results = new Map<string, number>()
+    for (let place = 2; ; place++) {
+      const result = await moveWithLoss(place, calls).catch((error: unknown) => {
+        throw new Error(`A loss before call ${place}: ${(error as Error).message}`, { cause: error })
+      })
+      if (result === undefined) break
+      results.set(result, (results.get(result) ?? 0) + 1)
+    }
+    console.log(calls, results)
+    expect(results.get('done')).toBeGreaterThan(20)
+  },
+)

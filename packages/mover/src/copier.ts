@@ -1,0 +1,102 @@
+import { isLooseleafError } from '@looseleaf/core'
+import { withoutRanges } from '@looseleaf/core/internal'
+import {
+  beginTarget,
+  clearTarget,
+  come,
+  copyTarget,
+  leave,
+  renewTarget,
+  requireBegun,
+  type Attempt,
+  type ChainedTarget,
+  type Copied,
+  type CopyTarget,
+} from '@looseleaf/protocol/internal'
+import { lostCopies } from './copy-faults.ts'
+import type { MoveJob } from './move-job.ts'
+
+/** Changes of the target's catalog during one copy after which it gives up. */
+const MAX_RENEWALS = 50
+
+/** Sends copies by the target of an attempt, and gives it a new epoch after a change of its catalog, or a copy without an answer. */
+export interface Copier {
+  /** The attempt, with the buckets that were not handed over. */
+  readonly attempt: Attempt
+  /** The target of the last copies. */
+  readonly target: CopyTarget
+  copy<T extends Copied>(send: (target: ChainedTarget) => Promise<T>): Promise<T>
+  /**
+   * Begins another pass. Each pass has an entity once at most, and the target keeps the copy of a later pass. Two statements if the pass before
+   * has copied anything, so call it before a seal.
+   */
+  beginPass(): Promise<void>
+  /** Goes on after the target has begun with a group. Sends further copies to `next`, if the mover itself has changed the target's catalog. */
+  goOn(group: string, next: CopyTarget | undefined): void
+}
+
+/**
+ * Begins an attempt at the source and at the target. Resolves with undefined if the source has given all buckets of the move up.
+ *
+ * A target that goes back to a state from before the attempt is noticed by the attempt, and one that loses a later copy by the last copy. So
+ * all that the target was given before an attempt, and all that was compared during it, is there when a group is handed over.
+ */
+export async function beginAttempt(job: MoveJob): Promise<Copier | undefined> {
+  const { work, lease } = job
+  const { record } = lease
+  for (;;) {
+    const attempt = await leave(work)
+    await beginTarget(work.context, work.move.to, { signal: work.signal })
+    await requireBegun(work)
+    if (attempt === undefined) return undefined
+    const target = await come(work, attempt, record)
+    if (target === undefined) throw await lostCopies(job)
+    record.attempt = attempt.attempt
+    const cleared = record.cleared ? target : await clearTarget(work, attempt, target)
+    if (cleared === undefined) continue
+    record.cleared = true
+    return createCopier(job, attempt, cleared)
+  }
+}
+
+function createCopier(job: MoveJob, begun: Attempt, first: CopyTarget): Copier {
+  const { work, lease } = job
+  const { record } = lease
+  let attempt = begun
+  let target = first
+  let isUsed = false
+  return {
+    get attempt() {
+      return attempt
+    },
+    get target() {
+      return target
+    },
+    goOn(group, next) {
+      attempt = { ...attempt, buckets: withoutRanges(attempt.buckets, group) }
+      record.last = undefined
+      if (next === undefined) return
+      target = next
+      isUsed = false
+    },
+    async beginPass() {
+      if (isUsed) target = await copyTarget(work, target.epoch)
+      isUsed = false
+    },
+    async copy(send) {
+      for (let renewals = 0; ; renewals++) {
+        try {
+          const done = await send({ ...target, chain: record })
+          isUsed ||= done.copied > 0
+          return done
+        } catch (error) {
+          if (!isLooseleafError(error, 'STALE_EPOCH') || renewals >= MAX_RENEWALS) throw error
+          const renewed = await renewTarget(work, attempt, record)
+          if (renewed === undefined) throw await lostCopies(job)
+          target = renewed
+          isUsed = false
+        }
+      }
+    },
+  }
+}
