@@ -27,7 +27,7 @@ export interface CopyTarget {
 
 /** What a target has, unless it went back to an earlier state. */
 export interface KnownTarget {
-  /** The last attempt that has begun there; 0 if there was none. */
+  /** The last attempt that has begun there; 0 if that is unknown, or if there was none. */
   readonly attempt: number
   /** The last copy since the target began with a group; undefined if there was none. */
   readonly last: CopiedEntity | undefined
@@ -45,6 +45,9 @@ export interface KnownTarget {
  */
 export async function leave(work: MoveWork): Promise<Attempt | undefined> {
   const { context, move, signal } = work
+  // A source that went back to an earlier state would give numbers that the target refuses.
+  const target = await loadOwn(context, move.to, { signal })
+  const [coming] = ofMove(target.serves.coming, move.id)
   const own = await changeOwn(
     context,
     move.from,
@@ -56,7 +59,7 @@ export async function leave(work: MoveWork): Promise<Attempt | undefined> {
       if (!rangesInclude(serves.owns, buckets))
         throw endedMove(move, `shard ${move.from} does not own all of its buckets`)
       const records = [...ofMove(serves.leaving, move.id), ...ofMove(serves.away, move.id)]
-      const attempt = 1 + Math.max(0, ...records.map((record) => record.attempt))
+      const attempt = 1 + Math.max(coming?.attempt ?? 0, ...records.map((record) => record.attempt))
       const leaving: LeavingBuckets = { move: move.id, attempt, buckets, to: move.to }
       return { ...serves, leaving: [...(ofOthers(serves.leaving, move.id) ?? []), leaving] }
     },
@@ -90,7 +93,8 @@ export function leavingOf(work: MoveWork, { serves }: OwnBuckets, attempt: numbe
  * every later state of the entity is copied over them.
  *
  * Resolves with undefined if the target lacks something of the known state: it went back to an earlier state, and everything has to be
- * copied again. The attempt is on disk before the last copy is looked for, so a target that goes back behind this look lacks the attempt.
+ * copied again. A later attempt than the known one is no proof: 1. The target loses copies of this mover. 2. Another mover begins an attempt.
+ * 3. This mover would go on as if the copies were there. The attempt is on disk before the last copy is looked for, so a target that goes back behind this look lacks the attempt.
  */
 export async function come(
   work: MoveWork,
@@ -107,11 +111,13 @@ export async function come(
       const { serves } = target
       const [earlier] = ofMove(serves.coming, move.id)
       const wasLeft = earlier !== undefined && withoutRanges(earlier.buckets, buckets) !== ''
-      wentBack = isBefore(work, target) || wasLeft || (earlier?.attempt ?? 0) < known.attempt
+      // The numbers of attempts are of one mover each, so this change was made by an earlier try without an answer.
+      const isMade = earlier?.attempt === attempt
+      const isKnown = isMade || known.attempt === 0 || earlier?.attempt === known.attempt
+      wentBack = isBefore(work, target) || wasLeft || !isKnown
       if (wentBack) return undefined
       requireAnnounced(work, target)
-      // The numbers of attempts are of one mover each, so this change was made by an earlier try without an answer.
-      if (earlier?.attempt === attempt) return undefined
+      if (isMade) return undefined
       if (earlier !== undefined && earlier.attempt > attempt) throw takenOver(work)
       if (withoutRanges(buckets, serves.owns) !== buckets)
         throw endedMove(move, `shard ${move.to} owns some of its buckets already`)

@@ -1,5 +1,5 @@
 import { expect } from 'expect'
-import { catalogOf, testTogether, withBench, type ContractParts } from './harness.ts'
+import { catalogOf, newEntity, testTogether, withBench, type ContractParts } from './harness.ts'
 
 export function catalogContract(parts: ContractParts): void {
   const { test } = parts.runner
@@ -17,6 +17,25 @@ export function catalogContract(parts: ContractParts): void {
   test('a change from another epoch changes nothing', async () => {
     expect(await bench.shard.catalog.change({ ...catalogOf(9), storeId: 'another' }, 8)).toBe(false)
     expect(await bench.shard.catalog.load()).toEqual(catalogOf(1))
+  })
+
+  test('a change that needs a floor and copies changes nothing without them', async () => {
+    const { catalog, entities } = bench.shard
+    const floor = await entities.raiseFloor()
+    const [first, second] = [newEntity(1), newEntity(2)]
+    await entities.receive([first, second], { epoch: 1, updated: floor })
+    const copies = [first, second].map(({ id }) => ({ id, updated: floor }))
+    for (const holding of [
+      { floor: floor + 1, copies },
+      { floor, copies: [...copies, { id: newEntity(1).id, updated: 0 }] },
+      { floor, copies: [copies[0]!, { id: second.id, updated: floor + 1 }] },
+    ])
+      expect(await catalog.change(catalogOf(2), 1, { holding })).toBe(false)
+    expect(await catalog.change(catalogOf(2), 9, { holding: { floor, copies } })).toBe(false)
+    expect(await catalog.load()).toEqual(catalogOf(1))
+    expect(await catalog.change(catalogOf(2), 1, { holding: { floor, copies } })).toBe(true)
+    expect(await catalog.change(catalogOf(3), 2, { holding: { floor, copies: [] } })).toBe(true)
+    expect(await catalog.load()).toEqual(catalogOf(3))
   })
 
   test('one of several concurrent changes from one epoch wins', async () => {

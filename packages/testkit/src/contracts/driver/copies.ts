@@ -100,6 +100,21 @@ export function copiesContract(parts: ContractParts): void {
       ])
     })
 
+    test('a copy is STALE_EPOCH, and no row is written, unless an earlier copy is there', async () => {
+      const { entities } = bench.shard
+      const [earlier, row, other] = [newEntity(3, null), newEntity(4), newEntity(5)]
+      const updated = await receive([earlier])
+      for (const after of [
+        { id: row.id, updated: 1 },
+        { id: earlier.id, updated: updated + 1 },
+      ])
+        expect(await codeOf(entities.receive([row, other], { epoch, updated, after }))).toBe('STALE_EPOCH')
+      expect(await entities.readVersions([row.id, other.id])).toEqual([undefined, undefined])
+      await entities.receive([row, other], { epoch, updated, after: { id: earlier.id, updated } })
+      await entities.receive([earlier], { epoch, updated, after: { id: earlier.id, updated: updated - 1 } })
+      await expectStored([earlier, row, other], updated)
+    })
+
     test('every copy is below the next floor, and every later write at or above it', async () => {
       const { entities } = bench.shard
       const until = await entities.raiseFloor()

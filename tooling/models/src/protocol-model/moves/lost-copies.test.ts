@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { explore, type Exploration } from '../explore.ts'
+import {
+  allLossGuards,
+  brokenLoss,
+  lossMover,
+  lossOf,
+  lossWorld,
+  lossWriter,
+  noLossMemory,
+  type LossGuards,
+} from './lost-copies.ts'
+
+interface LossSituation {
+  readonly movers: number
+  readonly writers: number
+  /** Commits that the target loses, each number once. */
+  readonly losses: readonly number[]
+  /** Guards that it needs: without any one of them the promise must break. */
+  readonly guards: readonly (keyof LossGuards)[]
+}
+
+const situations: Readonly<Record<string, LossSituation>> = {
+  'one mover, and two losses': {
+    movers: 1,
+    writers: 2,
+    losses: [1, 2],
+    guards: ['copiesNeedTheLast', 'beginNeedsTheLast', 'beginsByOneStatement', 'rowsHaveAnAttempt'],
+  },
+  'two movers, one of which may die': {
+    movers: 2,
+    writers: 0,
+    losses: [3],
+    guards: ['attemptIsSaved', 'lastIsSaved'],
+  },
+}
+
+function check({ movers, writers, losses }: LossSituation, guards: LossGuards): Exploration {
+  return explore({
+    world: lossWorld(),
+    local: noLossMemory,
+    processes: [
+      ...Array.from({ length: movers }, () => lossMover(guards)),
+      ...Array.from({ length: writers }, (_, entity) => lossWriter(entity)),
+    ],
+    events: losses.map(lossOf),
+    crashes: movers - 1,
+    always: brokenLoss,
+  })
+}
+
+describe.each(Object.entries(situations))('%s', (_, situation) => {
+  it('a target that has lost commits begins only with every entity and index row', () => {
+    const { violation, states } = check(situation, allLossGuards)
+    console.log(states)
+    expect(violation).toBeUndefined()
+    expect(states).toBeGreaterThan(1000)
+  })
+
+  it.each(situation.guards)('the promise breaks without the guard %s', (guard) => {
+    const { violation } = check(situation, { ...allLossGuards, [guard]: false })
+    expect(violation?.what).toMatch(/^the target serves the bucket without/)
+  })
+})
+
+it('some situation needs each guard of lost copies', () => {
+  const tested = Object.values(situations).flatMap(({ guards }) => guards)
+  expect(tested.toSorted()).toEqual(Object.keys(allLossGuards).toSorted())
+})

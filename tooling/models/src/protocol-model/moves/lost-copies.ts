@@ -1,0 +1,266 @@
+import type { Event, Step, StepResult } from '../explore.ts'
+
+/** Guards of a move whose target may lose its last commits. The tests turn each off to show what breaks. */
+export interface LossGuards {
+  /** A copy is written only where the copy before it is. */
+  readonly copiesNeedTheLast: boolean
+  /** A target begins only with the last copy. */
+  readonly beginNeedsTheLast: boolean
+  /** It looks for that copy in the statement by which it begins. */
+  readonly beginsByOneStatement: boolean
+  /** A mover begins another attempt after it has copied index rows. */
+  readonly rowsHaveAnAttempt: boolean
+  /** The saved record has the last attempt at the target, and the next mover looks for it. */
+  readonly attemptIsSaved: boolean
+  /** The saved record has the last copy, and the next mover looks for it. */
+  readonly lastIsSaved: boolean
+}
+
+export const allLossGuards: LossGuards = {
+  copiesNeedTheLast: true,
+  beginNeedsTheLast: true,
+  beginsByOneStatement: true,
+  rowsHaveAnAttempt: true,
+  attemptIsSaved: true,
+  lastIsSaved: true,
+}
+
+/** A copy of an entity, with its version. */
+interface Copy {
+  readonly entity: number
+  readonly version: number
+}
+
+/** Progress of a move. A mover saves it at the target, whatever the target has. */
+interface Progress {
+  /** Versions of the entities that were copied. */
+  copied: number[]
+  hasRows: boolean
+  last: Copy | null
+  attempt: number
+}
+
+interface Target {
+  /** Versions of the entities. */
+  readonly copies: readonly number[]
+  readonly hasRows: boolean
+  readonly attempt: number
+  readonly epoch: number
+  readonly serves: boolean
+  readonly record: Progress
+}
+
+/** The entities of a bucket, which moves from a source that never fails. */
+export interface LossWorld {
+  versions: number[]
+  attempt: number
+  isSealed: boolean
+  away: { readonly attempt: number; readonly last: Copy | null } | null
+  /** States of the target, one for each commit. The last one is the present state. */
+  states: Target[]
+  epochs: number
+}
+
+export interface LossMemory extends Progress {
+  /** Number of the attempt that begins. */
+  next: number
+  /** Epoch of the target since the attempt began there. */
+  epoch: number
+  isLast: boolean
+  hasSeen: boolean
+}
+
+type LossStep = Step<LossWorld, LossMemory>
+
+const nothing = (): Progress => ({ copied: [0, 0], hasRows: false, last: null, attempt: 0 })
+
+export const noLossMemory = (): LossMemory => ({
+  ...nothing(),
+  next: 0,
+  epoch: 0,
+  isLast: false,
+  hasSeen: false,
+})
+
+export function lossWorld(): LossWorld {
+  const target: Target = {
+    copies: [0, 0],
+    hasRows: false,
+    attempt: 0,
+    epoch: 0,
+    serves: false,
+    record: nothing(),
+  }
+  return { versions: [1, 1], attempt: 0, isSealed: false, away: null, states: [target], epochs: 0 }
+}
+
+const targetOf = ({ states }: LossWorld): Target => states.at(-1) as Target
+
+function commit(world: LossWorld, change: Partial<Target>): void {
+  world.states.push({ ...targetOf(world), ...change })
+}
+
+const hasCopy = ({ copies }: Target, copy: Copy | null): boolean =>
+  copy === null || copies[copy.entity]! >= copy.version
+
+/** Lets the target lose so many commits, as in a failover to a replica that lags. */
+export function lossOf(commits: number): Event<LossWorld> {
+  return {
+    label: `the target loses ${commits} commits`,
+    possible: ({ states }) => states.length > commits,
+    happen: ({ states }) => void states.splice(-commits),
+  }
+}
+
+/** Writes an entity, unless the source has given it up. */
+export function lossWriter(entity: number): LossStep[] {
+  return [
+    {
+      label: `writes entity ${entity}`,
+      run(world) {
+        if (world.isSealed) return 'blocked'
+        if (world.away === null) world.versions[entity]!++
+        return undefined
+      },
+    },
+  ]
+}
+
+const START = 'begins an attempt at the source'
+
+function beginsAttempt(guards: LossGuards, label: string): LossStep[] {
+  return [
+    {
+      label,
+      run(world, local): StepResult {
+        if (world.away !== null) return { goto: 'looks for the last copy at the target' }
+        // A mover that has lost copies begins again with nothing. Any other one goes on by the record.
+        if (label === START) Object.assign(local, structuredClone(targetOf(world).record), { isLast: false })
+        local.next = ++world.attempt
+        world.isSealed = false
+        return undefined
+      },
+    },
+    {
+      label: `${label}, then at the target`,
+      run(world, local): StepResult {
+        const { attempt } = targetOf(world)
+        const known = local.attempt
+        if (attempt >= local.next) return 'end'
+        if (guards.attemptIsSaved && known !== 0 && attempt !== known) return copiesAnew(world, local)
+        local.attempt = local.next
+        commit(world, { attempt: local.attempt, epoch: ++world.epochs })
+        local.epoch = world.epochs
+        return undefined
+      },
+    },
+    {
+      label: `${label}, and looks for the last copy`,
+      run: (world, local): StepResult =>
+        guards.lastIsSaved && !hasCopy(targetOf(world), local.last) ? copiesAnew(world, local) : undefined,
+    },
+  ]
+}
+
+/** Saves that nothing is copied, and begins again. */
+function copiesAnew(world: LossWorld, local: LossMemory): StepResult {
+  Object.assign(local, nothing())
+  commit(world, { record: nothing() })
+  return { goto: START }
+}
+
+function copies(entity: number, guards: LossGuards): LossStep {
+  return {
+    label: `copies entity ${entity}`,
+    run(world, local): StepResult {
+      const target = targetOf(world)
+      const version = world.versions[entity]!
+      if (version === local.copied[entity]) return undefined
+      if (target.epoch !== local.epoch) return 'end'
+      if (guards.copiesNeedTheLast && !hasCopy(target, local.last)) return copiesAnew(world, local)
+      commit(world, { copies: target.copies.with(entity, version) })
+      local.copied[entity] = version
+      local.last = { entity, version }
+      return undefined
+    },
+  }
+}
+
+const savesRecord = (time: string): LossStep => ({
+  label: `saves the record ${time}`,
+  run(world, { copied, hasRows, last, attempt }) {
+    commit(world, { record: { copied, hasRows, last, attempt } })
+  },
+})
+
+/** Copies two entities and the index rows, hands the bucket over, and lets the target begin. */
+export function lossMover(guards: LossGuards): LossStep[] {
+  const copyRows: LossStep = {
+    label: 'copies index rows',
+    run(world, local): StepResult {
+      if (local.hasRows) return { goto: 'seals the source' }
+      commit(world, { hasRows: true })
+      local.hasRows = true
+      return undefined
+    },
+  }
+  return [
+    ...beginsAttempt(guards, START),
+    copies(0, guards),
+    savesRecord('between copies'),
+    copies(1, guards),
+    {
+      label: 'ends the copies',
+      run: (_, { isLast }): StepResult => (isLast ? { goto: 'hands over' } : undefined),
+    },
+    copyRows,
+    ...(guards.rowsHaveAnAttempt ? beginsAttempt(guards, 'begins another attempt at the source') : []),
+    savesRecord('with the rows'),
+    {
+      label: 'seals the source',
+      run(world, local): StepResult {
+        if (world.attempt !== local.attempt || world.away !== null) return 'end'
+        world.isSealed = true
+        local.isLast = true
+        return { goto: 'copies entity 0' }
+      },
+    },
+    {
+      label: 'hands over',
+      run(world, { attempt, last }): StepResult {
+        if (world.attempt !== attempt || !world.isSealed) return 'end'
+        world.isSealed = false
+        world.away = { attempt, last }
+        return undefined
+      },
+    },
+    {
+      label: 'looks for the last copy at the target',
+      run(world, local): StepResult {
+        const target = targetOf(world)
+        local.epoch = target.epoch
+        local.hasSeen = hasCopy(target, world.away!.last)
+        return undefined
+      },
+    },
+    {
+      label: 'begins the target',
+      run(world, { epoch, hasSeen }) {
+        const target = targetOf(world)
+        const { attempt, last } = world.away!
+        const hasLast = guards.beginsByOneStatement ? hasCopy(target, last) : hasSeen
+        if (target.attempt !== attempt || target.epoch !== epoch) return
+        if (hasLast || !guards.beginNeedsTheLast) commit(world, { serves: true })
+      },
+    },
+  ]
+}
+
+/** Returns a broken promise: a target that serves the bucket without what was acknowledged. */
+export function brokenLoss(world: LossWorld): string | undefined {
+  const { serves, copies: found, hasRows } = targetOf(world)
+  if (!serves) return undefined
+  if (!hasRows) return 'the target serves the bucket without index rows'
+  const lost = world.versions.findIndex((version, entity) => found[entity] !== version)
+  return lost === -1 ? undefined : `the target serves the bucket without the last state of entity ${lost}`
+}
