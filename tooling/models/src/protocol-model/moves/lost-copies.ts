@@ -126,6 +126,9 @@ export function lossWriter(entity: number): LossStep[] {
   ]
 }
 
+/** Movers that take the move from each other would make attempts for ever. */
+const MAX_ATTEMPTS = 5
+
 const START = 'begins an attempt at the source'
 
 function beginsAttempt(guards: LossGuards, label: string): LossStep[] {
@@ -136,6 +139,7 @@ function beginsAttempt(guards: LossGuards, label: string): LossStep[] {
         if (world.away !== null) return { goto: 'looks for the last copy at the target' }
         // A mover that has lost copies begins again with nothing. Any other one goes on by the record.
         if (label === START) Object.assign(local, structuredClone(targetOf(world).record), { isLast: false })
+        if (world.attempt === MAX_ATTEMPTS) return 'end'
         local.next = ++world.attempt
         world.isSealed = false
         return undefined
