@@ -212,7 +212,8 @@ async function moveWithLoss(place: number, calls: number): Promise<string | unde
   if (state === 'no owner') return state
   const fresh = await openFaulty()
   // The target went back when the move was over.
-  if ((await fresh.shards.repair()).problems.some((text) => text.includes('are on no shard'))) return 'no owner'
+  if ((await fresh.shards.repair()).problems.some((text) => text.includes('are on no shard')))
+    return 'no owner'
   for (const [id, last] of acknowledged) expect(await fresh.get(id)).toMatchObject({ n: last })
   return state
 }

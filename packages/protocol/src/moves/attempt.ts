@@ -10,7 +10,15 @@ import { beginTarget } from './begin-target.ts'
 import { endedMove, targetOf, type MoveWork } from './move-work.ts'
 import { timeBelowFloor } from '../floor.ts'
 import { hasCopy } from './missing-copies.ts'
-import { announcedIn, bucketsOfMove, changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
+import {
+  announcedIn,
+  bucketsOfMove,
+  changeOwn,
+  loadOwn,
+  ofMove,
+  ofOthers,
+  type OwnBuckets,
+} from './own-buckets.ts'
 
 /** An attempt at copying the buckets that the source still has. */
 export interface Attempt {

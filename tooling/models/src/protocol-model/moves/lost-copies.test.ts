@@ -14,45 +14,48 @@ import {
 interface LossSituation {
   readonly movers: number
   readonly writers: number
-  /** Commits that the target loses, each number once. */
+  /** Numbers of commits of which the target loses one, once. */
   readonly losses: readonly number[]
   /** Guards that it needs: without any one of them the promise must break. */
   readonly guards: readonly (keyof LossGuards)[]
 }
 
 const situations: Readonly<Record<string, LossSituation>> = {
-  'one mover, and two losses': {
+  'one mover and two writers': {
     movers: 1,
     writers: 2,
-    losses: [1, 2],
+    losses: [1, 2, 3, 4],
     guards: ['copiesNeedTheLast', 'beginNeedsTheLast', 'beginsByOneStatement', 'rowsHaveAnAttempt'],
   },
   'two movers, one of which may die': {
     movers: 2,
     writers: 0,
-    losses: [3],
+    losses: [1, 3],
     guards: ['attemptIsSaved', 'lastIsSaved'],
   },
 }
 
+/** Explores the situation with each loss. Returns a violation, or the last exploration. */
 function check({ movers, writers, losses }: LossSituation, guards: LossGuards): Exploration {
-  return explore({
-    world: lossWorld(),
-    local: noLossMemory,
-    processes: [
-      ...Array.from({ length: movers }, () => lossMover(guards)),
-      ...Array.from({ length: writers }, (_, entity) => lossWriter(entity)),
-    ],
-    events: losses.map(lossOf),
-    crashes: movers - 1,
-    always: brokenLoss,
-  })
+  const found = losses.map((commits) =>
+    explore({
+      world: lossWorld(),
+      local: noLossMemory,
+      processes: [
+        ...Array.from({ length: movers }, () => lossMover(guards)),
+        ...Array.from({ length: writers }, (_, entity) => lossWriter(entity)),
+      ],
+      events: [lossOf(commits)],
+      crashes: movers - 1,
+      always: brokenLoss,
+    }),
+  )
+  return found.find(({ violation }) => violation !== undefined) ?? found.at(-1)!
 }
 
 describe.each(Object.entries(situations))('%s', (_, situation) => {
   it('a target that has lost commits begins only with every entity and index row', () => {
     const { violation, states } = check(situation, allLossGuards)
-    console.log(states)
     expect(violation).toBeUndefined()
     expect(states).toBeGreaterThan(100)
   })

@@ -8,11 +8,11 @@ export interface LossGuards {
   readonly beginNeedsTheLast: boolean
   /** It looks for that copy in the statement by which it begins. */
   readonly beginsByOneStatement: boolean
-  /** A mover begins another attempt after it has copied index rows. */
+  /** A mover begins another attempt after it has copied index rows, and before it compares them. */
   readonly rowsHaveAnAttempt: boolean
   /** The saved record has the last attempt at the target, and the next mover looks for it. */
   readonly attemptIsSaved: boolean
-  /** The saved record has the last copy, and the next mover looks for it. */
+  /** The saved record has the last copy, which the next mover needs. */
   readonly lastIsSaved: boolean
 }
 
@@ -24,6 +24,9 @@ export const allLossGuards: LossGuards = {
   attemptIsSaved: true,
   lastIsSaved: true,
 }
+
+/** Greatest number of commits that a target loses. */
+const MOST_LOST = 4
 
 /** A copy of an entity, with its version. */
 interface Copy {
@@ -56,7 +59,7 @@ export interface LossWorld {
   attempt: number
   isSealed: boolean
   away: { readonly attempt: number; readonly last: Copy | null } | null
-  /** States of the target, one for each commit. The last one is the present state. */
+  /** The last states of the target, one for each commit. The last one is the present state. */
   states: Target[]
   epochs: number
 }
@@ -98,6 +101,7 @@ const targetOf = ({ states }: LossWorld): Target => states.at(-1) as Target
 
 function commit(world: LossWorld, change: Partial<Target>): void {
   world.states.push({ ...targetOf(world), ...change })
+  if (world.states.length > MOST_LOST + 1) world.states.shift()
 }
 
 const hasCopy = ({ copies }: Target, copy: Copy | null): boolean =>
@@ -127,7 +131,7 @@ export function lossWriter(entity: number): LossStep[] {
 }
 
 /** Movers that take the move from each other would make attempts for ever. */
-const MAX_ATTEMPTS = 5
+const MAX_ATTEMPTS = 4
 
 const START = 'begins an attempt at the source'
 
@@ -161,7 +165,7 @@ function beginsAttempt(guards: LossGuards, label: string): LossStep[] {
     {
       label: `${label}, and looks for the last copy`,
       run: (world, local): StepResult =>
-        guards.lastIsSaved && !hasCopy(targetOf(world), local.last) ? copiesAnew(world, local) : undefined,
+        hasCopy(targetOf(world), local.last) ? undefined : copiesAnew(world, local),
     },
   ]
 }
@@ -190,10 +194,10 @@ function copies(entity: number, guards: LossGuards): LossStep {
   }
 }
 
-const savesRecord = (time: string): LossStep => ({
+const savesRecord = (time: string, { lastIsSaved }: LossGuards): LossStep => ({
   label: `saves the record ${time}`,
   run(world, { copied, hasRows, last, attempt }) {
-    commit(world, { record: { copied, hasRows, last, attempt } })
+    commit(world, { record: { copied, hasRows, last: lastIsSaved ? last : null, attempt } })
   },
 })
 
@@ -211,7 +215,7 @@ export function lossMover(guards: LossGuards): LossStep[] {
   return [
     ...beginsAttempt(guards, START),
     copies(0, guards),
-    savesRecord('between copies'),
+    savesRecord('between copies', guards),
     copies(1, guards),
     {
       label: 'ends the copies',
@@ -219,7 +223,13 @@ export function lossMover(guards: LossGuards): LossStep[] {
     },
     copyRows,
     ...(guards.rowsHaveAnAttempt ? beginsAttempt(guards, 'begins another attempt at the source') : []),
-    savesRecord('with the rows'),
+    {
+      label: 'compares index rows',
+      run(world) {
+        if (!targetOf(world).hasRows) commit(world, { hasRows: true })
+      },
+    },
+    savesRecord('with the rows', guards),
     {
       label: 'seals the source',
       run(world, local): StepResult {
