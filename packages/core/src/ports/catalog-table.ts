@@ -162,7 +162,7 @@ export interface IndexedProperty {
   readonly nulls?: 'first' | 'last' | undefined
 }
 
-/** What a shard has to have for a change of its catalog. A shard that went back to an earlier state may lack it. */
+/** State that a change of a shard's catalog needs. A shard that went back to an earlier one may lack it. */
 export interface HeldState {
   /** Its floor is this one or a later one, in microseconds since 1970. */
   readonly floor: number

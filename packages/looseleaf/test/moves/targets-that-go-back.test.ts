@@ -73,13 +73,14 @@ test.each(['a later copy', 'the next attempt'] as const)(
   'an entity is copied again if the target loses it before a later copy (noticed by %s)',
   async (time) => {
     let step: 'first group' | 'lost copy' | 'crash' | 'over' = 'first group'
-    const { move, writer, ids } = await moveWith((call, { shards, writer, ids }) => {
-      const [lost, later] = ids[1]!
+    const { move, writer, ids } = await moveWith((call, moving) => {
+      const { shards } = moving
+      const [lost, later] = moving.ids[1]!
       if (step === 'first group' && isBegin(call))
         return {
           async after() {
             step = 'lost copy'
-            await writer.put({ n: 2, user: lost }, { id: lost })
+            await moving.writer.put({ n: 2, user: lost }, { id: lost })
           },
         }
       if (step === 'lost copy' && call.operation === 'receive') {
@@ -93,7 +94,7 @@ test.each(['a later copy', 'the next attempt'] as const)(
         async before() {
           shards.crash(1)
           if (time === 'the next attempt') down()
-          await writer.put({ n: 2, user: later }, { id: later })
+          await moving.writer.put({ n: 2, user: later }, { id: later })
         },
       }
     })
@@ -128,12 +129,13 @@ test.each(['the mover', 'another process'] as const)(
   'a target does not begin if it loses the last copy after it was asked for it (begun by %s)',
   async (beginner) => {
     let step: 'seal' | 'copy' | 'begin' | 'over' = 'seal'
-    const { move, openFaulty, writer } = await moveWith((call, { shards, writer, ids }) => {
+    const { move, openFaulty, writer } = await moveWith((call, moving) => {
+      const { shards, ids } = moving
       const [id] = ids[0]!
       const target = shards.reference.shards[1]!
       if (step === 'seal' && sealedBy(call) !== undefined) {
         step = 'copy'
-        return { before: async () => void (await writer.put({ n: 2, user: id }, { id })) }
+        return { before: async () => void (await moving.writer.put({ n: 2, user: id }, { id })) }
       }
       if (step === 'copy' && call.operation === 'receive') {
         step = 'begin'

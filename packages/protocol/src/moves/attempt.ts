@@ -33,7 +33,7 @@ export interface CopyTarget {
   readonly updated: number
 }
 
-/** What a target has, unless it went back to an earlier state. */
+/** State that a target has, unless it went back to an earlier one. */
 export interface KnownTarget {
   /** The last attempt that has begun there; 0 if that is unknown, or if there was none. */
   readonly attempt: number

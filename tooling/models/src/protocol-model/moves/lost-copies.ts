@@ -177,7 +177,7 @@ function copiesAnew(world: LossWorld, local: LossMemory): StepResult {
   return { goto: START }
 }
 
-function copies(entity: number, guards: LossGuards): LossStep {
+function copyOf(entity: number, guards: LossGuards): LossStep {
   return {
     label: `copies entity ${entity}`,
     run(world, local): StepResult {
@@ -214,9 +214,9 @@ export function lossMover(guards: LossGuards): LossStep[] {
   }
   return [
     ...beginsAttempt(guards, START),
-    copies(0, guards),
+    copyOf(0, guards),
     savesRecord('between copies', guards),
-    copies(1, guards),
+    copyOf(1, guards),
     {
       label: 'ends the copies',
       run: (_, { isLast }): StepResult => (isLast ? { goto: 'hands over' } : undefined),
