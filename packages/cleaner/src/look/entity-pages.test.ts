@@ -52,13 +52,12 @@ test('pages have at most 100 rows from the first one after a pause for calls', a
   await store.putMany(Array.from({ length: 700 }, (_, n) => ({ n })))
   let givesWay = false
   const throttle = { ...createThrottle(store.context.time, undefined), givesWay: () => givesWay }
+  const pages = (): ReturnType<typeof entityPages> => entityPages(createPass(store.context, {}, throttle), 0)
   const sizes: number[] = []
-  for await (const page of entityPages(createPass(store.context, {}, throttle), 0)) {
+  for await (const page of pages()) {
     sizes.push(page.length)
     givesWay = true
   }
   expect(sizes).toEqual([500, 100, 100])
-  expect(
-    (await Array.fromAsync(entityPages(createPass(store.context, {}, throttle), 0))).flat(),
-  ).toHaveLength(700)
+  expect((await Array.fromAsync(pages())).flat()).toHaveLength(700)
 })
