@@ -97,6 +97,46 @@ test.each([
   await driver.close()
 })
 
+test('a write stays if the hand-over of its bucket arrives after the mover has missed the answer', async () => {
+  const driver = await memoryShards(2).connect()
+  const writer = await openStore(driver)
+  const isFirst = entitiesIn(writer.context, '0-511')
+  let id: EntityId
+  do id = writer.newId()
+  while (!isFirst(parseId(id)))
+  const write = async (n: number): Promise<void> => void (await writer.put({ n }, { id }))
+  await write(1)
+  const { promise: late, resolve: land } = Promise.withResolvers<void>()
+  let step: 'seal' | 'hand-over' | 'next pass' | 'over' = 'seal'
+  const faulty = faultyDriver(driver, ({ shard, operation, args }) => {
+    if (shard !== 0) return undefined
+    const { serves } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
+    if (step === 'seal' && serves?.leaving?.[0]?.sealed !== undefined) {
+      step = 'hand-over'
+      return { before: () => write(2) }
+    }
+    if (step === 'hand-over' && serves?.away !== undefined) {
+      step = 'next pass'
+      return { late }
+    }
+    if (step !== 'next pass' || operation !== 'raiseFloor') return undefined
+    step = 'over'
+    return {
+      async before() {
+        land()
+        await faulty.settled()
+        await write(3)
+      },
+    }
+  })
+  const mover = await openStore(faulty, leapingTime())
+  expect(await moveBuckets(mover, plan, { groups: 2 })).toMatchObject({ state: 'done' })
+  expect(step).toBe('over')
+  const fresh = await openStore(driver)
+  expect(await fresh.get(id)).toMatchObject({ n: 3 })
+  await driver.close()
+})
+
 test('a mover whose claim of the move had no answer goes on at once, and waits for no other process', async () => {
   const driver = await memoryShards(2).connect()
   await filledStore(driver, 20)

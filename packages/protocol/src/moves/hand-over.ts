@@ -67,8 +67,18 @@ export async function handOver(
   }
   const timed = { ...sealed, now: sealed.catalog.epoch }
   if ((await swapOwn(context, move.from, timed, next, { signal })) !== undefined) return away
-  // There may have been no answer.
-  const found = await changeOwn(context, move.from, () => undefined, { signal })
+  // The change may have had no answer, and be on its way. It needs the epoch of the seal, so a new epoch keeps it out: 1. The mover finds the
+  // group at the source, and goes on. 2. The change arrives, and the target begins, and accepts a write. 3. The mover copies the entity again,
+  // over the write.
+  const found = await changeOwn(
+    context,
+    move.from,
+    (own) => {
+      const isSealed = own.catalog.epoch === sealed.catalog.epoch
+      return isSealed ? withLeaving(own, { ...leaving, sealed: undefined }) : undefined
+    },
+    { signal },
+  )
   return hasAttempt(found.serves.away, away) ? away : undefined
 }
 
