@@ -10,8 +10,8 @@ export interface LoopShare {
   /**
    * Call it between pieces of work that block the loop for less than a millisecond, and before each statement. Returns undefined while the
    * present slice lasts. After it, returns a promise: the loop gets a turn for other work, and while calls use the store, a pause until the loop
-   * has been idle for as long as a slice, of up to 19 times the work. Resolves with the milliseconds of the pause that this caller began, and 0 for one of others.
-   * Rejects with `ABORTED` if the signal fires in a pause.
+   * has been idle for as long as a slice, of up to 19 times the work. Resolves with the milliseconds of the pause that this caller began,
+   * and 0 for one of others. Rejects with `ABORTED` if the signal fires in a pause.
    */
   rest(time: Time, signal?: AbortSignal): Promise<number> | undefined
   /** Tells whether work has paused for calls in the last five seconds. A site with a visit in a few seconds is in use. */

@@ -291,7 +291,8 @@ export interface EntityTable {
    * `addedId`; an inserted one gets a new one. Ids must not repeat. Pending rows stay as they are.
    *
    * Rejects with `STALE_EPOCH` and writes nothing if the shard has another epoch, if `updated` is above its floor, as after a crash that
-   * has undone a raise, or if the copy `after` is not there. A change of the catalog waits for the call, so no copy of the old epoch is committed after it.
+   * has undone a raise, or if the copy `after` is not there. A change of the catalog waits for the call, so no copy of the old epoch is
+   * committed after it.
    *
    * Does not compare the versions with the bound of purged tombstones: a copy is a committed state, and brings no deleted entity back. A
    * tombstone that the other shard has purged is not copied, so the bound itself has to be copied by `raisePurged`.

@@ -59,8 +59,8 @@ export interface ChangeOptions extends CatalogChangeOptions {
  * `current`. The shard then accepts no write of a process that does not know the change, and every write before it has ended.
  *
  * Returns the new catalog, which is durable: a shard answers a change when it is on disk. Returns undefined if another change came
- * first, or if the shard lacks the state `holding`: read the catalog again then. An error with an unknown outcome leaves it to the catalog whether `serves` was changed; a change
- * that was read, not made, may still be undone by a crash.
+ * first, or if the shard lacks the state `holding`: read the catalog again then. An error with an unknown outcome leaves it to the catalog
+ * whether `serves` was changed; a change that was read, not made, may still be undone by a crash.
  */
 export async function changeServes(
   shard: Shard,

@@ -102,7 +102,8 @@ export function leavingOf(work: MoveWork, { serves }: OwnBuckets, attempt: numbe
  *
  * Resolves with undefined if the target lacks something of the known state: it went back to an earlier state, and everything has to be
  * copied again. A later attempt than the known one is no proof: 1. The target loses copies of this mover. 2. Another mover begins an attempt.
- * 3. This mover would go on as if the copies were there. The attempt is on disk before the last copy is looked for, so a target that goes back behind this look lacks the attempt.
+ * 3. This mover would go on as if the copies were there. The attempt is on disk before the last copy is looked for, so a target that goes
+ * back behind this look lacks the attempt.
  */
 export async function come(
   work: MoveWork,

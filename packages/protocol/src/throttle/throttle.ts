@@ -34,7 +34,10 @@ export interface Throttle {
    * of work on rows, and before a statement that is not sent by `send` or `work`. Returns undefined if there is nothing to wait for.
    */
   rest(signal: AbortSignal | undefined): Promise<void> | undefined
-  /** Tells whether background work of the store has lately waited for calls of this process. Its pages are best small then, because a statement is not divided. */
+  /**
+   * Tells whether background work of the store has lately waited for calls of this process. Its pages are best small then, because a
+   * statement is not divided.
+   */
   givesWay(): boolean
   /** Largest useful page in rows, so that no wait for `rowsPerSecond` is longer than about a second. */
   readonly maxPage: number
