@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { isLooseleafError, LooseleafError, parseId, type EntityId } from '@looseleaf/core'
 import { rangesInclude, withoutRanges, type ShardCatalog } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
@@ -103,6 +104,33 @@ test.each(['a later copy', 'the next attempt'] as const)(
     expect(await writer.get(ids[1]![0])).toMatchObject({ n: 2 })
   },
 )
+
+test('entities are copied again if the target loses the first of several batches of a pass', async () => {
+  // Too long for one statement together.
+  const pages = randomBytes(3 * 1024 * 1024).toString('base64')
+  let step: 'first group' | 'first batch' | 'later batch' | 'over' = 'first group'
+  const { move, writer, ids } = await moveWith((call, { shards, writer, ids: [, some = []] }) => {
+    const target = shards.reference.shards[1]!
+    if (step === 'first group' && isBegin(call))
+      return {
+        async after() {
+          step = 'first batch'
+          for (const id of some) await writer.put({ n: 2, user: id, pages }, { id })
+        },
+      }
+    if (call.operation !== 'receive') return undefined
+    if (step === 'first batch') {
+      step = 'later batch'
+      const before = target.state()
+      return { after: () => target.fallBack(before, 'everything') }
+    }
+    if (step === 'later batch') step = 'over'
+    return undefined
+  })
+  expect(await move()).toMatchObject({ state: 'done' })
+  expect(step).toBe('over')
+  for (const id of ids[1]!) expect(await writer.get(id)).toMatchObject({ n: 2 })
+})
 
 test('index rows are copied again if the target loses them after the comparison', async () => {
   let step: 'copy' | 'compare' | 'crash' | 'over' = 'copy'
