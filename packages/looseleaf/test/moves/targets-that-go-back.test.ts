@@ -109,13 +109,13 @@ test('entities are copied again if the target loses the first of several batches
   // Too long for one statement together.
   const pages = randomBytes(3 * 1024 * 1024).toString('base64')
   let step: 'first group' | 'first batch' | 'later batch' | 'over' = 'first group'
-  const { move, writer, ids } = await moveWith((call, { shards, writer, ids: [, some = []] }) => {
-    const target = shards.reference.shards[1]!
+  const { move, writer, ids } = await moveWith((call, moving) => {
+    const target = moving.shards.reference.shards[1]!
     if (step === 'first group' && isBegin(call))
       return {
         async after() {
           step = 'first batch'
-          for (const id of some) await writer.put({ n: 2, user: id, pages }, { id })
+          for (const id of moving.ids[1]!) await moving.writer.put({ n: 2, user: id, pages }, { id })
         },
       }
     if (call.operation !== 'receive') return undefined
