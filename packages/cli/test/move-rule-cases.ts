@@ -43,6 +43,7 @@ const shard: ListedShard = {
 const fault: OwnerFault = {
   buckets: '77-96',
   owners: [],
+  isRepairable: false,
   text: 'The buckets 77-96 are on no shard: shard 0 gave them up in move 7.',
 }
 
@@ -108,7 +109,12 @@ export function moveRuleCases(well: Facts): Readonly<Record<string, RuleCases>> 
         [
           { ...well, ownerFaults: [fault] },
           'The buckets 77-96 are on no shard: shard 0 gave them up in move 7.',
-          'looseleaf shard repair',
+          'when the server is back, run: looseleaf shard repair',
+        ],
+        [
+          { ...well, ownerFaults: [{ ...fault, isRepairable: true }] },
+          'The buckets 77-96 are on no shard: shard 0 gave them up in move 7.',
+          'unless a process works on the move, run: looseleaf shard repair',
         ],
       ],
       well: [withShard({})],

@@ -6,8 +6,8 @@ import {
   come,
   copyTarget,
   leave,
+  lostByTarget,
   renewTarget,
-  requireBegun,
   type Attempt,
   type ChainedTarget,
   type Copied,
@@ -21,7 +21,7 @@ const MAX_RENEWALS = 50
 
 /** Sends copies by the target of an attempt, and gives it a new epoch after a change of its catalog, or a copy without an answer. */
 export interface Copier {
-  /** The attempt, with the buckets that were not handed over. */
+  /** The attempt, with the buckets that it has not handed over. */
   readonly attempt: Attempt
   /** The target of the last copies. */
   readonly target: CopyTarget
@@ -36,7 +36,7 @@ export interface Copier {
 }
 
 /**
- * Begins an attempt at the source and at the target. Resolves with undefined if the source has given all buckets of the move up.
+ * Begins an attempt at the source and at the target. Resolves with undefined if the target serves all buckets of the move.
  *
  * A target that goes back to a state from before the attempt is noticed by the attempt, and one that loses a later copy by the last copy. So
  * all that the target was given before an attempt, and all that was compared during it, is there when a group is handed over.
@@ -45,9 +45,7 @@ export async function beginAttempt(job: MoveJob): Promise<Copier | undefined> {
   const { work, lease } = job
   const { record } = lease
   for (;;) {
-    const attempt = await leave(work)
-    await beginTarget(work.context, work.move.to, { signal: work.signal })
-    await requireBegun(work)
+    const attempt = await leaveAll(job)
     if (attempt === undefined) return undefined
     const target = await come(work, attempt, record)
     if (target === undefined) throw await lostCopies(job)
@@ -57,6 +55,19 @@ export async function beginAttempt(job: MoveJob): Promise<Copier | undefined> {
     record.cleared = true
     return createCopier(job, attempt, cleared)
   }
+}
+
+/** Begins an attempt at the source, at the buckets that the target has lost too. */
+async function leaveAll(job: MoveJob): Promise<Attempt | undefined> {
+  const { work, lease } = job
+  const attempt = await leave(work, '')
+  await beginTarget(work.context, work.move.to, { signal: work.signal })
+  const lost = await lostByTarget(work)
+  if (lost.buckets === '') return attempt
+  // The record has no last copy from before the target began, and that is lost with copies.
+  const { attempt: known } = lease.record
+  if (known !== 0 && known <= lost.attempt) throw await lostCopies(job)
+  return leave(work, lost.buckets)
 }
 
 function createCopier(job: MoveJob, begun: Attempt, first: CopyTarget): Copier {

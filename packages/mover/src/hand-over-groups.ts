@@ -1,5 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import { backOffMs, bucketsIn, elapsedBy, type AwayBuckets } from '@looseleaf/core/internal'
+import { backOffMs, bucketsIn, elapsedBy, withoutRanges, type AwayBuckets } from '@looseleaf/core/internal'
 import {
   beginGroup,
   beginTarget,
@@ -8,7 +8,7 @@ import {
   handOver,
   hasComing,
   loadTimed,
-  requireBegun,
+  lostByTarget,
   seal,
   unseal,
   type OwnBuckets,
@@ -34,7 +34,9 @@ const MAX_REST_MS = 2_000
  */
 export async function handOverGroups(job: MoveJob, copier: Copier): Promise<void> {
   const { work, tuning } = job
-  const buckets = bucketsIn(copier.attempt.buckets)
+  const { attempt } = copier
+  // No shard serves the lost ones.
+  const buckets = [...bucketsIn(attempt.lost), ...bucketsIn(withoutRanges(attempt.buckets, attempt.lost))]
   const groups = groupsOf(buckets, Math.max(tuning.groupSize, Math.ceil(buckets.length / tuning.groups)))
   try {
     for (const group of groups) {
@@ -71,7 +73,8 @@ async function handOverGroup(job: MoveJob, copier: Copier, group: string): Promi
       if (next === undefined) {
         await beginTarget(context, move.to, { signal })
         // No further group is given up to a target that has lost copies.
-        await requireBegun(work)
+        const { buckets } = await lostByTarget(work)
+        if (withoutRanges(group, buckets) !== group) throw await lostCopies(job)
       }
       copier.goOn(group, next)
       const sealedMs = Math.round((elapsed() - began) * 10) / 10

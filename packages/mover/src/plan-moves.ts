@@ -86,12 +86,13 @@ export async function problemsOf(
   return refusal === undefined ? objections : [...objections, refusal]
 }
 
-/** Returns an error for each fault of the owners of buckets. */
+/** Returns an error for each fault of the owners of buckets that no move repairs. */
 export async function ownerProblems(
   context: EngineContext,
   options: CallOptions,
 ): Promise<readonly LooseleafError[]> {
-  return (await ownerFaults(context, options)).map(({ text }) => new LooseleafError('CONFLICT', text))
+  const faults = (await ownerFaults(context, options)).filter(({ isRepairable }) => !isRepairable)
+  return faults.map(({ text }) => new LooseleafError('CONFLICT', text))
 }
 
 /** Moves without sizes, and remarks on them. */

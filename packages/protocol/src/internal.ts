@@ -86,7 +86,7 @@ export {
 } from './moves/attempt.ts'
 export { clearTarget } from './moves/clear-target.ts'
 export type { ChainedTarget } from './moves/write-copies.ts'
-export { beginGroup, beginTarget, requireBegun } from './moves/begin-target.ts'
+export { beginGroup, beginTarget, lostByTarget } from './moves/begin-target.ts'
 export { compareEntities, countExtra, type Comparison } from './moves/compare-entities.ts'
 export { copyEntities, type Copied, type CopiedPage, type CopyRange } from './moves/copy-entities.ts'
 export { copyLast, type LastCopy } from './moves/last-copy.ts'

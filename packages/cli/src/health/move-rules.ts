@@ -60,17 +60,17 @@ const halfJoinedRule: MoveRule = {
     ),
 }
 
-/** Finds buckets with two owners or none, which `looseleaf shard repair` does not change either. */
+/** Finds buckets with two owners or none. */
 const bucketOwnersRule: MoveRule = {
   name: 'bucket owners',
   // Calls of entities without an owner reject, and a shard that went back in time has lost writes.
   grade: 'act',
   see: 'A failover during a move',
   find: ({ ownerFaults }) =>
-    ownerFaults.map(({ text }) => ({
+    ownerFaults.map(({ text, isRepairable }) => ({
       about: undefined,
       problem: text,
-      instruction: 'when the server is back, run: looseleaf shard repair',
+      instruction: `${isRepairable ? 'unless a process works on the move' : 'when the server is back'}, run: looseleaf shard repair`,
     })),
 }
 

@@ -200,7 +200,7 @@ test.each(
     6,
   ),
 )(
-  'buckets never begin on a target that was restored from an earlier backup and lacks copies, and repair says so (%s, %s)',
+  'a target that was restored from an earlier backup begins with all entities, or repair names its buckets (%s, %s)',
   async (source, target) => {
     const { store, rank } = await restored(source, target)
     const rows = await rowsAt(store, 0, SOME_BUCKETS)

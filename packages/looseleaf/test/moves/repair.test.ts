@@ -1,8 +1,9 @@
 import { LooseleafError, type Driver } from '@looseleaf/core'
-import type { ShardServes } from '@looseleaf/core/internal'
+import type { ShardCatalog, ShardServes } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
 import { moveBuckets } from '@looseleaf/mover/internal'
+import { ownerFaults } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
@@ -25,6 +26,21 @@ async function moveUntilHandOver(driver: Driver, { begins }: { readonly begins: 
       ? { after: async () => void ((await isLast()) && dying.dieAfter(0)) }
       : undefined,
   )
+  const store = await openStore(watched, leapingTime())
+  await expect(moveBuckets(store, PLAN, { groups: 2, leaseMs: 1 })).rejects.toMatchObject({
+    code: 'CLOSED',
+  })
+}
+
+/** Moves buckets by a process that dies before the source deletes them. */
+async function moveUntilEmptied(driver: Driver): Promise<void> {
+  const dying = dyingDriver(driver, { withEffect: false })
+  const watched = faultyDriver(dying.driver, ({ operation, args: [catalog] }) => {
+    const { serves } = (operation === 'change' ? catalog : {}) as Partial<ShardCatalog>
+    return serves?.away?.some(({ emptied }) => emptied !== undefined)
+      ? { before: () => dying.dieAfter(0) }
+      : undefined
+  })
   const store = await openStore(watched, leapingTime())
   await expect(moveBuckets(store, PLAN, { groups: 2, leaseMs: 1 })).rejects.toMatchObject({
     code: 'CLOSED',
@@ -119,17 +135,32 @@ test('buckets with two owners are named by plan, move and repair, and nothing is
   expect(store.context.catalog.current().layout!.moves).toHaveLength(1)
 })
 
-test('buckets that a shard has lost are named by repair with the shard that has their entities, and nothing is changed', async () => {
+test('buckets that the target has lost during a move are copied again by repair', async () => {
+  const driver = await memoryShards(2).connect()
+  const before = await contentsOf(await filledStore(driver, 200))
+  await moveUntilHandOver(driver, { begins: true })
+  await putBack(driver, 1, { owns: '2048-4095' })
+  const store = await newStore(driver)
+  const [fault] = await ownerFaults(store.context, {})
+  expect(fault).toMatchObject({
+    text: expect.stringMatching(/^The buckets 0-511 are on no shard: .*the move copies them again/) as string,
+    isRepairable: true,
+  })
+  expect(await store.shards.repair()).toMatchObject({ problems: [], moves: [{ state: 'done' }] })
+  await expectWhole(driver, before)
+})
+
+test('buckets that a shard has lost after their move are named by repair with the shard that has their entities, and nothing is changed', async () => {
   const driver = await memoryShards(2).connect()
   await filledStore(driver, 200)
-  await moveUntilHandOver(driver, { begins: true })
+  await moveUntilEmptied(driver)
   await putBack(driver, 1, { owns: '2048-4095' })
   const store = await newStore(driver)
   expect(await store.shards.repair()).toEqual({
     ...NOTHING,
     problems: [
       expect.stringMatching(
-        /^The buckets 0-511 are on no shard: shard 0 gave them up in move 1, and shard 1 went back .* Shard 0 still has their entities/,
+        /^The buckets 0-1023 are on no shard: shard 0 gave them up in move 1, and shard 1 went back .* Shard 0 still has their entities/,
       ),
     ],
   })

@@ -1,6 +1,7 @@
 import type { LooseleafError } from '@looseleaf/core'
 import {
   rangesInclude,
+  unionOfRanges,
   withoutRanges,
   type ComingBuckets,
   type CopiedEntity,
@@ -20,10 +21,12 @@ import {
   type OwnBuckets,
 } from './own-buckets.ts'
 
-/** An attempt at copying the buckets that the source still has. */
+/** An attempt at copying the buckets that the target does not serve. */
 export interface Attempt {
   readonly attempt: number
   readonly buckets: string
+  /** The part of `buckets` that the source has given up, and the target has lost. */
+  readonly lost: string
 }
 
 /** Fence of the copies at the target, and the time of writing of those of one pass. */
@@ -42,8 +45,12 @@ export interface KnownTarget {
 }
 
 /**
- * Begins an attempt at the source, with a greater number than every attempt before. Resolves with undefined if the source has given all
- * buckets of the move up. From then on the source purges no tombstones of these buckets, and refuses the steps of an earlier attempt.
+ * Begins an attempt at the source, with a greater number than every attempt before: at the buckets that it has not given up, and at those
+ * that the target has `lost`. Resolves with undefined if there are none. From then on the source purges no tombstones of these buckets, and
+ * refuses the steps of an earlier attempt.
+ *
+ * The source takes lost buckets not back. Only their new record lets the target begin, and a target that comes back with the old copies refuses the
+ * new ones.
  *
  * Every mover that takes a move over begins an attempt of its own:
  * 1. A mover copies version 1 of an entity, and is suspended before the copy is sent.
@@ -51,7 +58,7 @@ export interface KnownTarget {
  * 3. The first one sends version 1, which overwrites version 2. The commit would lose an acknowledged write.
  * The target refuses the copy of step 3, because `come` has changed its epoch.
  */
-export async function leave(work: MoveWork): Promise<Attempt | undefined> {
+export async function leave(work: MoveWork, lost: string): Promise<Attempt | undefined> {
   const { context, move, signal } = work
   // A source that went back to an earlier state would give numbers that the target refuses.
   const target = await loadOwn(context, move.to, { signal })
@@ -62,19 +69,22 @@ export async function leave(work: MoveWork): Promise<Attempt | undefined> {
     (source) => {
       requireAnnounced(work, source)
       const { serves } = source
-      const buckets = withoutRanges(move.buckets, bucketsOfMove(serves.away, move.id))
-      if (buckets === '') return undefined
-      if (!rangesInclude(serves.owns, buckets))
+      const kept = withoutRanges(move.buckets, bucketsOfMove(serves.away, move.id))
+      const buckets = unionOfRanges(kept, lost)
+      const others = ofOthers(serves.leaving, move.id)
+      if (buckets === '')
+        return bucketsOfMove(serves.leaving, move.id) === '' ? undefined : { ...serves, leaving: others }
+      if (!rangesInclude(serves.owns, kept))
         throw endedMove(move, `shard ${move.from} does not own all of its buckets`)
       const records = [...ofMove(serves.leaving, move.id), ...ofMove(serves.away, move.id)]
       const attempt = 1 + Math.max(coming?.attempt ?? 0, ...records.map((record) => record.attempt))
       const leaving: LeavingBuckets = { move: move.id, attempt, buckets, to: move.to }
-      return { ...serves, leaving: [...(ofOthers(serves.leaving, move.id) ?? []), leaving] }
+      return { ...serves, leaving: [...(others ?? []), leaving] }
     },
     { signal },
   )
   const [found] = ofMove(own.serves.leaving, move.id)
-  return found && { attempt: found.attempt, buckets: found.buckets }
+  return found && { attempt: found.attempt, buckets: found.buckets, lost }
 }
 
 /**

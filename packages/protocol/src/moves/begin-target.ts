@@ -118,7 +118,42 @@ async function dueFrom(
  * Throws `CONFLICT` if the target has not begun with buckets that the source has given up in this move: it went back to an earlier state, and
  * the source may have the only copies.
  */
-export async function requireBegun({ context, move, signal }: MoveWork): Promise<void> {
+export async function requireBegun(work: MoveWork): Promise<void> {
+  const [lost] = await lostRecords(work)
+  if (lost !== undefined) throw lostBuckets(work, lost)
+}
+
+/** Buckets that a source has given up, and its target has lost. */
+export interface LostBuckets {
+  /** The last attempt by which one of them was given up; 0 if there are none. */
+  readonly attempt: number
+  /** Ranges such as `77-96`; empty if there are none. */
+  readonly buckets: string
+}
+
+/**
+ * Returns the buckets that the source has given up in this move, and with which the target has not begun. Call it after `beginTarget`. The source
+ * has their entities as they were given up. Throws `CONFLICT` if it was told to delete them.
+ */
+export async function lostByTarget(work: MoveWork): Promise<LostBuckets> {
+  const records = await lostRecords(work)
+  const emptied = records.find((record) => record.emptied !== undefined)
+  if (emptied !== undefined) throw lostBuckets(work, emptied)
+  return {
+    attempt: Math.max(0, ...records.map(({ attempt }) => attempt)),
+    buckets: unionOfRanges(...records.map(({ buckets }) => buckets)),
+  }
+}
+
+function lostBuckets({ move }: MoveWork, lost: AwayBuckets): LooseleafError {
+  return new LooseleafError(
+    'CONFLICT',
+    lostTarget({ ...lost, from: move.from, isRepairable: false })(lost.buckets),
+  )
+}
+
+/** Returns the records of buckets that the source has given up, without those with which the target has begun. */
+async function lostRecords({ context, move, signal }: MoveWork): Promise<readonly AwayBuckets[]> {
   const [source, target] = await Promise.all([
     loadOwn(context, move.from, { signal }),
     loadOwn(context, move.to, { signal }),
@@ -126,10 +161,7 @@ export async function requireBegun({ context, move, signal }: MoveWork): Promise
   // A later move may have brought the buckets again.
   const arrived = target.serves.arrived?.filter((each) => each.move >= move.id) ?? []
   const there = unionOfRanges(...arrived.map(({ buckets }) => buckets))
-  for (const away of ofMove(source.serves.away, move.id)) {
-    const lost = withoutRanges(away.buckets, there)
-    if (lost !== '') throw new LooseleafError('CONFLICT', lostTarget({ ...away, from: move.from })(lost))
-  }
+  return withoutBuckets(ofMove(source.serves.away, move.id), there) ?? []
 }
 
 function begun(

@@ -2,7 +2,16 @@ import { unionOfRanges, withoutRanges, type AwayBuckets, type LeavingBuckets } f
 import type { Attempt } from './attempt.ts'
 import { leavingOf, requireAnnounced } from './attempt.ts'
 import { endedMove, type MoveWork } from './move-work.ts'
-import { changeOwn, hasAttempt, loadOwn, ofOthers, swapOwn, type OwnBuckets } from './own-buckets.ts'
+import {
+  changeOwn,
+  hasAttempt,
+  loadOwn,
+  ofMove,
+  ofOthers,
+  swapOwn,
+  withoutBuckets,
+  type OwnBuckets,
+} from './own-buckets.ts'
 
 /**
  * Seals a group of buckets at the source: their writes wait, and reads go on. Resolves with the state of the source, which is the token of
@@ -63,7 +72,12 @@ export async function handOver(
     ...serves,
     owns: withoutRanges(serves.owns, group),
     leaving: records.length === 0 ? undefined : records,
-    away: [...(serves.away ?? []), away],
+    // A group that the target has lost is given up again.
+    away: [
+      ...(ofOthers(serves.away, move.id) ?? []),
+      ...(withoutBuckets(ofMove(serves.away, move.id), group) ?? []),
+      away,
+    ],
   }
   const timed = { ...sealed, now: sealed.catalog.epoch }
   if ((await swapOwn(context, move.from, timed, next, { signal })) !== undefined) return away

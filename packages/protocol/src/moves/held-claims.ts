@@ -10,6 +10,9 @@ import type { MoveWork } from './move-work.ts'
  * Returns the claims whose entities are committed with their keys, with their stamps. All others are not
  * copied: an attempt in flight takes its claim at the target itself, and a dead one has none.
  *
+ * Returns every claim of an entity that no shard serves: its target may have lost it, and a read would wait for this move. A claim too many
+ * is one of a dead attempt, and does no harm.
+ *
  * Each entity is read at the shard that owns it, and again if its shard has changed since. An entity without the key has to be durable:
  * 1. The entity gives its key up. The commit is visible, but not on disk.
  * 2. Its claim is not copied.
@@ -23,7 +26,7 @@ export async function heldClaims(
   const { context, signal } = work
   const held: IndexRow[] = []
   for (let open = claims; open.length > 0;) {
-    const { epochs } = context.catalog.current()
+    const { epochs, placement } = context.catalog.current()
     const ids = open.map(({ entityId }) => entityId)
     const holders = await readHolders(work, ids)
     await learnPolicies(context, ids, signal)
@@ -31,7 +34,8 @@ export async function heldClaims(
     const others: IndexRow[] = []
     for (const claim of open) {
       const row = holders.get(idKey(claim.entityId))
-      if (await hasKey(context, entry, claim.key, row)) held.push(claim)
+      const isServed = placement.isServed(claim.entityId)
+      if (!isServed || (await hasKey(context, entry, claim.key, row))) held.push(claim)
       else others.push(claim)
     }
     const seen = others.map(({ entityId: id }) => ({ id, version: holders.get(idKey(id))?.version ?? 0 }))

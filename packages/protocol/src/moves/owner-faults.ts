@@ -23,6 +23,8 @@ export interface OwnerFault {
   readonly owners: readonly number[]
   /** Fault and next step, for people. */
   readonly text: string
+  /** True if an announced move copies the buckets again, so that `shards.repair` repairs the fault. */
+  readonly isRepairable: boolean
 }
 
 /** A fault of one bucket. `place` has the shards whose catalogs show it. */
@@ -30,6 +32,7 @@ interface Found {
   readonly bucket: number
   readonly owners: readonly number[]
   readonly place: readonly number[]
+  readonly isRepairable?: boolean
   readonly textOf: (buckets: string) => string
 }
 
@@ -50,8 +53,8 @@ export async function ownerFaults(
   const byText = Map.groupBy(seen.filter(hasStayed), ({ textOf }) => textOf('…'))
   return Array.from(byText.values(), (found): OwnerFault => {
     const buckets = formatRanges(found.map(({ bucket }) => [bucket, bucket]))
-    const [{ owners, textOf }] = found as [Found]
-    return { buckets, owners, text: textOf(buckets) }
+    const [{ owners, textOf, isRepairable = false }] = found as [Found]
+    return { buckets, owners, text: textOf(buckets), isRepairable }
   })
 }
 
@@ -115,7 +118,12 @@ function faultsIn(
       emptied === undefined &&
       !lacking.has(away) &&
       hasAttempt(catalogs[to]?.serves?.coming, { ...away, buckets: String(bucket) })
-    return canBegin ? [] : [{ bucket, owners: [], place: [from, to], textOf: lostTarget({ ...away, from }) }]
+    if (canBegin) return []
+    // Only a move whose rows are read at the source copies again.
+    const isRepairable =
+      emptied === undefined && layout.moves?.find(({ id }) => id === away.move)?.phase === 'both'
+    const textOf = lostTarget({ ...away, from, isRepairable })
+    return [{ bucket, owners: [], place: [from, to], textOf, isRepairable }]
   })
 }
 
@@ -146,11 +154,15 @@ export function lostTarget({
   to,
   move,
   emptied,
-}: AwayBuckets & { readonly from: number }): (buckets: string) => string {
+  isRepairable,
+}: AwayBuckets & { readonly from: number; readonly isRepairable: boolean }): (buckets: string) => string {
   const rest =
     emptied === undefined
-      ? `Shard ${from} still has their entities as they were then.`
-      : `Shard ${from} was told to delete their entities since.`
+      ? `Shard ${from} still has their entities as they were then`
+      : `Shard ${from} was told to delete their entities since`
+  const advice = isRepairable
+    ? `${rest}, and the move copies them again. Call shards.repair unless a process works on the move.`
+    : `Nothing was moved. Bring the server of shard ${to} back with all of its commits. ${rest}.`
   return (buckets) =>
-    `The buckets ${buckets} are on no shard: shard ${from} gave them up in move ${move}, and shard ${to} went back to a state from before it had them: its server lost commits, by a failover or a restore. Nothing was moved. Bring the server of shard ${to} back with all of its commits. ${rest} See "A failover during a move" in the operations guide.`
+    `The buckets ${buckets} are on no shard: shard ${from} gave them up in move ${move}, and shard ${to} went back to a state from before it had them: its server lost commits, by a failover or a restore. ${advice} See "A failover during a move" in the operations guide.`
 }

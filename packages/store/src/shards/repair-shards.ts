@@ -43,7 +43,7 @@ export async function repairShards(context: EngineContext, options: MoveOptions)
       ([number, { message }]) => `Shard ${number} does not answer: ${message}`,
     )
     if (silence.length > 0) return { ...NOTHING, problems: silence }
-    const faults = await ownerFaults(context, call)
+    const faults = (await ownerFaults(context, call)).filter(({ isRepairable }) => !isRepairable)
     if (faults.length > 0) return { ...NOTHING, problems: faults.map(({ text }) => text) }
 
     const problems: string[] = []

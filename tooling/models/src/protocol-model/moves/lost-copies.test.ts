@@ -8,11 +8,14 @@ import {
   lossWorld,
   lossWriter,
   noLossMemory,
+  unfinishedLoss,
   type LossGuards,
 } from './lost-copies.ts'
 
 interface LossSituation {
   readonly movers: number
+  /** Number of attempts after which a mover ends. */
+  readonly attempts: number
   readonly writers: number
   /** Numbers of commits of which the target loses one, once. */
   readonly losses: readonly number[]
@@ -23,31 +26,41 @@ interface LossSituation {
 const situations: Readonly<Record<string, LossSituation>> = {
   'one mover and two writers': {
     movers: 1,
+    attempts: 6,
     writers: 2,
     losses: [1, 2, 3, 4],
-    guards: ['copiesNeedTheLast', 'beginNeedsTheLast', 'beginsByOneStatement', 'rowsHaveAnAttempt'],
+    guards: [
+      'copiesNeedTheLast',
+      'beginNeedsTheLast',
+      'beginsByOneStatement',
+      'rowsHaveAnAttempt',
+      'givenUpIsCopiedAnew',
+    ],
   },
   'two movers, one of which may die': {
     movers: 2,
+    attempts: 3,
     writers: 0,
     losses: [1, 3],
-    guards: ['attemptIsSaved', 'lastIsSaved'],
+    guards: ['attemptIsSaved', 'lastIsSaved', 'beginNeedsTheAttempt'],
   },
 }
 
 /** Explores the situation with each loss. Returns a violation, or the last exploration. */
-function check({ movers, writers, losses }: LossSituation, guards: LossGuards): Exploration {
+function check({ movers, attempts, writers, losses }: LossSituation, guards: LossGuards): Exploration {
   const found = losses.map((commits) =>
     explore({
       world: lossWorld(),
       local: noLossMemory,
       processes: [
-        ...Array.from({ length: movers }, () => lossMover(guards)),
+        ...Array.from({ length: movers }, () => lossMover(guards, attempts)),
         ...Array.from({ length: writers }, (_, entity) => lossWriter(entity)),
       ],
       events: [lossOf(commits)],
       crashes: movers - 1,
       always: brokenLoss,
+      // Two movers use their attempts up.
+      ...(movers === 1 ? { atRest: unfinishedLoss } : {}),
     }),
   )
   return found.find(({ violation }) => violation !== undefined) ?? found.at(-1)!

@@ -14,6 +14,10 @@ export interface LossGuards {
   readonly attemptIsSaved: boolean
   /** The saved record has the last copy, which the next mover needs. */
   readonly lastIsSaved: boolean
+  /** A mover drops a record that is not later than the hand-over of a bucket that the target has lost. */
+  readonly givenUpIsCopiedAnew: boolean
+  /** A target begins only with the attempt that was handed over. */
+  readonly beginNeedsTheAttempt: boolean
 }
 
 export const allLossGuards: LossGuards = {
@@ -23,6 +27,8 @@ export const allLossGuards: LossGuards = {
   rowsHaveAnAttempt: true,
   attemptIsSaved: true,
   lastIsSaved: true,
+  givenUpIsCopiedAnew: true,
+  beginNeedsTheAttempt: true,
 }
 
 /** Greatest number of commits that a target loses. */
@@ -55,13 +61,18 @@ interface Target {
 
 /** The entities of a bucket, which moves from a source that never fails. */
 export interface LossWorld {
+  /** Last acknowledged versions of the entities. */
   versions: number[]
+  /** Versions at the source, which stands still once it has given the bucket up. */
+  source: number[]
   attempt: number
   isSealed: boolean
   away: { readonly attempt: number; readonly last: Copy | null } | null
   /** The last states of the target, one for each commit. The last one is the present state. */
   states: Target[]
   epochs: number
+  /** Set once a mover has seen that the target serves the bucket. */
+  isOver: boolean
 }
 
 export interface LossMemory extends Progress {
@@ -71,6 +82,8 @@ export interface LossMemory extends Progress {
   epoch: number
   isLast: boolean
   hasSeen: boolean
+  /** Set while it copies a bucket again that the source has given up, and the target has lost. */
+  isAgain: boolean
 }
 
 type LossStep = Step<LossWorld, LossMemory>
@@ -83,6 +96,7 @@ export const noLossMemory = (): LossMemory => ({
   epoch: 0,
   isLast: false,
   hasSeen: false,
+  isAgain: false,
 })
 
 export function lossWorld(): LossWorld {
@@ -94,7 +108,17 @@ export function lossWorld(): LossWorld {
     serves: false,
     record: nothing(),
   }
-  return { versions: [1, 1], attempt: 0, isSealed: false, away: null, states: [target], epochs: 0 }
+  const states = [target]
+  return {
+    versions: [1, 1],
+    source: [1, 1],
+    attempt: 0,
+    isSealed: false,
+    away: null,
+    states,
+    epochs: 0,
+    isOver: false,
+  }
 }
 
 const targetOf = ({ states }: LossWorld): Target => states.at(-1) as Target
@@ -107,43 +131,53 @@ function commit(world: LossWorld, change: Partial<Target>): void {
 const hasCopy = ({ copies }: Target, copy: Copy | null): boolean =>
   copy === null || copies[copy.entity]! >= copy.version
 
-/** Lets the target lose so many commits, as in a failover to a replica that lags. */
+/** Lets the target lose so many commits, as in a failover to a replica that lags. Writes that it had accepted are lost with them. */
 export function lossOf(commits: number): Event<LossWorld> {
   return {
     label: `the target loses ${commits} commits`,
     possible: ({ states }) => states.length > commits,
-    happen: ({ states }) => void states.splice(-commits),
+    happen(world) {
+      world.states.splice(-commits)
+      const { serves, copies } = targetOf(world)
+      world.versions = [...(serves ? copies : world.source)]
+    },
   }
 }
 
-/** Writes an entity, unless the source has given it up. */
+/** Writes an entity where it is served. */
 export function lossWriter(entity: number): LossStep[] {
   return [
     {
       label: `writes entity ${entity}`,
       run(world) {
         if (world.isSealed) return 'blocked'
-        if (world.away === null) world.versions[entity]!++
+        const { serves, copies } = targetOf(world)
+        const version = world.versions[entity]! + 1
+        if (serves) commit(world, { copies: copies.with(entity, version) })
+        else if (world.away === null) world.source[entity] = version
+        else return 'blocked'
+        world.versions[entity] = version
         return undefined
       },
     },
   ]
 }
 
-/** Movers that take the move from each other would make attempts for ever. */
-const MAX_ATTEMPTS = 4
-
 const START = 'begins an attempt at the source'
+const LOOK = 'looks for the last copy at the target'
+const CHECK = 'looks whether the target serves'
 
-function beginsAttempt(guards: LossGuards, label: string): LossStep[] {
+function beginsAttempt(guards: LossGuards, maxAttempts: number, label: string): LossStep[] {
   return [
     {
       label,
       run(world, local): StepResult {
-        if (world.away !== null) return { goto: 'looks for the last copy at the target' }
+        if (world.away !== null && (!local.isAgain || targetOf(world).serves)) return { goto: LOOK }
         // A mover that has lost copies begins again with nothing. Any other one goes on by the record.
         if (label === START) Object.assign(local, structuredClone(targetOf(world).record), { isLast: false })
-        if (world.attempt === MAX_ATTEMPTS) return 'end'
+        const isEarlier = local.attempt !== 0 && local.attempt <= (world.away?.attempt ?? 0)
+        if (guards.givenUpIsCopiedAnew && isEarlier) return copiesAnew(world, local)
+        if (world.attempt === maxAttempts) return 'end'
         local.next = ++world.attempt
         world.isSealed = false
         return undefined
@@ -152,9 +186,9 @@ function beginsAttempt(guards: LossGuards, label: string): LossStep[] {
     {
       label: `${label}, then at the target`,
       run(world, local): StepResult {
-        const { attempt } = targetOf(world)
+        const { attempt, serves } = targetOf(world)
         const known = local.attempt
-        if (attempt >= local.next) return 'end'
+        if (attempt >= local.next || serves) return 'end'
         if (guards.attemptIsSaved && known !== 0 && attempt !== known) return copiesAnew(world, local)
         local.attempt = local.next
         commit(world, { attempt: local.attempt, epoch: ++world.epochs })
@@ -182,9 +216,9 @@ function copyOf(entity: number, guards: LossGuards): LossStep {
     label: `copies entity ${entity}`,
     run(world, local): StepResult {
       const target = targetOf(world)
-      const version = world.versions[entity]!
+      const version = world.source[entity]!
       if (version === local.copied[entity]) return undefined
-      if (target.epoch !== local.epoch) return 'end'
+      if (target.epoch !== local.epoch) return target.attempt > local.attempt ? 'end' : { goto: START }
       if (guards.copiesNeedTheLast && !hasCopy(target, local.last)) return copiesAnew(world, local)
       commit(world, { copies: target.copies.with(entity, version) })
       local.copied[entity] = version
@@ -201,8 +235,11 @@ const savesRecord = (time: string, { lastIsSaved }: LossGuards): LossStep => ({
   },
 })
 
-/** Copies two entities and the index rows, hands the bucket over, and lets the target begin. */
-export function lossMover(guards: LossGuards): LossStep[] {
+/**
+ * Copies two entities and the index rows, hands the bucket over, and lets the target begin. Copies everything again if the target cannot.
+ * Movers that take the move from each other would make attempts for ever, so a mover ends after so many of both.
+ */
+export function lossMover(guards: LossGuards, maxAttempts: number): LossStep[] {
   const copyRows: LossStep = {
     label: 'copies index rows',
     run(world, local): StepResult {
@@ -213,7 +250,7 @@ export function lossMover(guards: LossGuards): LossStep[] {
     },
   }
   return [
-    ...beginsAttempt(guards, START),
+    ...beginsAttempt(guards, maxAttempts, START),
     copyOf(0, guards),
     savesRecord('between copies', guards),
     copyOf(1, guards),
@@ -222,7 +259,9 @@ export function lossMover(guards: LossGuards): LossStep[] {
       run: (_, { isLast }): StepResult => (isLast ? { goto: 'hands over' } : undefined),
     },
     copyRows,
-    ...(guards.rowsHaveAnAttempt ? beginsAttempt(guards, 'begins another attempt at the source') : []),
+    ...(guards.rowsHaveAnAttempt
+      ? beginsAttempt(guards, maxAttempts, 'begins another attempt at the source')
+      : []),
     {
       label: 'compares index rows',
       run(world) {
@@ -233,7 +272,7 @@ export function lossMover(guards: LossGuards): LossStep[] {
     {
       label: 'seals the source',
       run(world, local): StepResult {
-        if (world.attempt !== local.attempt || world.away !== null) return 'end'
+        if (world.attempt !== local.attempt) return 'end'
         world.isSealed = true
         local.isLast = true
         return { goto: 'copies entity 0' }
@@ -249,7 +288,7 @@ export function lossMover(guards: LossGuards): LossStep[] {
       },
     },
     {
-      label: 'looks for the last copy at the target',
+      label: LOOK,
       run(world, local): StepResult {
         const target = targetOf(world)
         local.epoch = target.epoch
@@ -259,12 +298,28 @@ export function lossMover(guards: LossGuards): LossStep[] {
     },
     {
       label: 'begins the target',
-      run(world, { epoch, hasSeen }) {
+      run(world, local): StepResult {
         const target = targetOf(world)
         const { attempt, last } = world.away!
-        const hasLast = guards.beginsByOneStatement ? hasCopy(target, last) : hasSeen
-        if (target.attempt !== attempt || target.epoch !== epoch) return
-        if (hasLast || !guards.beginNeedsTheLast) commit(world, { serves: true })
+        const hasLast = guards.beginsByOneStatement ? hasCopy(target, last) : local.hasSeen
+        if (target.serves || target.epoch !== local.epoch) return { goto: CHECK }
+        if (guards.beginNeedsTheAttempt && target.attempt !== attempt) return { goto: CHECK }
+        if (!hasLast && guards.beginNeedsTheLast) return { goto: CHECK }
+        commit(world, { serves: true, epoch: ++world.epochs })
+        local.last = null
+        return undefined
+      },
+    },
+    savesRecord('of a mover that goes on', guards),
+    {
+      label: CHECK,
+      run(world, local): StepResult {
+        if (targetOf(world).serves) {
+          world.isOver = true
+          return 'end'
+        }
+        local.isAgain = true
+        return { goto: START }
       },
     },
   ]
@@ -277,4 +332,9 @@ export function brokenLoss(world: LossWorld): string | undefined {
   if (!hasRows) return 'the target serves the bucket without index rows'
   const lost = world.versions.findIndex((version, entity) => found[entity] !== version)
   return lost === -1 ? undefined : `the target serves the bucket without the last state of entity ${lost}`
+}
+
+/** Returns a move without a good end. */
+export function unfinishedLoss({ isOver }: LossWorld): string | undefined {
+  return isOver ? undefined : 'no shard serves the bucket, and no mover goes on'
 }
