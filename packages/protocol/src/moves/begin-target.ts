@@ -1,5 +1,6 @@
 import { LooseleafError, type CallOptions } from '@looseleaf/core'
 import {
+  backOffMs,
   unionOfRanges,
   withoutRanges,
   type ArrivedBuckets,
@@ -22,6 +23,10 @@ import {
   withoutBuckets,
   type OwnBuckets,
 } from './own-buckets.ts'
+
+/** Changes by which a target does not begin, in a row, after which `beginTarget` rejects. The pauses add up to 3 seconds. */
+const MAX_TRIES = 20
+const PAUSES = { firstMs: 2, maxMs: 200 }
 
 /** A record of buckets that a shard has given up, with the number of that shard. */
 interface Departure extends AwayBuckets {
@@ -51,15 +56,32 @@ export async function beginTarget(
   const sources = new Set((target.serves.coming ?? []).map(({ from }) => from))
   for (const from of sources) {
     let due = await dueFrom(context, from, number, target, options)
-    while (due.length > 0) {
+    for (let tries = 1; due.length > 0; tries++) {
       const begin = 1 + (await timeBelowFloor(shardAt(context, number), options.signal))
       const own = await loadOwn(context, number, options)
       if (await swapBegun(context, number, own, due, begin, options)) break
+      if (tries === MAX_TRIES) throw changedTooOften(context, number, due)
+      await context.time.sleep(backOffMs(tries, PAUSES), options.signal)
       // Another process has changed the target, or it lacks some of the copies since.
       const now = await changeOwn(context, number, () => undefined, options)
       due = await dueFrom(context, from, number, now, options)
     }
   }
+}
+
+function changedTooOften(
+  context: EngineContext,
+  number: number,
+  [first, ...others]: readonly Departure[],
+): LooseleafError {
+  const { move, from, buckets } = first!
+  const all = unionOfRanges(buckets, ...others.map((departure) => departure.buckets))
+  const { name } = shardAt(context, number)
+  return new LooseleafError(
+    'SHARD_BUSY',
+    `Move ${move}: ${name} has not begun to serve the buckets ${all}, which shard ${from} gave up: its catalog was changed, or did not answer, ${MAX_TRIES} times in a row. Try again when other processes have ended their changes.`,
+    { shard: name },
+  )
 }
 
 /**
