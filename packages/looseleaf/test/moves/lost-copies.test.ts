@@ -99,3 +99,38 @@ test.each(['hand over', 'begin'] as const)(
     expect((await mover.shards.repair()).problems).toEqual([])
   },
 )
+
+test('a write stays at a target that begins by a hand-over which arrives after a failover of the source', async () => {
+  let step: 'seal' | 'hand over' | 'copy' | 'over' = 'seal'
+  let late: () => Promise<unknown>
+  const { writer, mover, id } = await openWith('0-511', (call, { reference }) => {
+    const made = stepOf(call)
+    const source = reference.shards[0]!
+    if (step === 'seal' && made === 'seal') {
+      step = 'hand over'
+      // The entity is copied under the seal.
+      return { before: async () => void (await writer.put({ n: 2 }, { id })) }
+    }
+    if (step === 'hand over' && made === 'hand over') {
+      step = 'copy'
+      const sealed = source.state()
+      const [next, from] = call.args as Parameters<typeof source.catalog.change>
+      late = async () => {
+        source.fallBack(sealed, 'everything')
+        expect(await source.catalog.change(next, from)).toBe(true)
+        await writer.put({ n: 3 }, { id })
+      }
+      return {
+        before() {
+          throw unknownOutcome()
+        },
+      }
+    }
+    if (step !== 'copy' || made !== 'receive') return undefined
+    step = 'over'
+    return { before: async () => void (await late()) }
+  })
+  expect(await moveBuckets(mover, PLAN, { groups: 2 })).toMatchObject({ state: 'done' })
+  expect(step).toBe('over')
+  expect(await mover.get(id)).toMatchObject({ n: 3 })
+})

@@ -1,4 +1,4 @@
-import type { LooseleafError } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
 import {
   rangesInclude,
   unionOfRanges,
@@ -10,6 +10,7 @@ import {
 import { beginTarget } from './begin-target.ts'
 import { endedMove, targetOf, type MoveWork } from './move-work.ts'
 import { timeBelowFloor } from '../floor.ts'
+import { shardAt } from '../shards.ts'
 import { hasCopy } from './missing-copies.ts'
 import {
   announcedIn,
@@ -177,6 +178,15 @@ export async function hasKept(
   return hasComing(target, move.id, attempt) && (await hasCopy(context, move.to, last, { signal }))
 }
 
+function begunEarly({ context, move }: MoveWork): LooseleafError {
+  const shard = shardAt(context, move.to).name
+  return new LooseleafError(
+    'STALE_EPOCH',
+    `Move ${move.id}: ${shard} serves buckets that were about to be copied again: shard ${move.from} went back to an earlier state, and gave them up by a change that arrived late. The move goes on with the others.`,
+    { shard },
+  )
+}
+
 /**
  * Gives an attempt a new epoch at the target, so that no copy or delete that was sent before can take place any more. Call it after a
  * copy without an answer, and after `STALE_EPOCH`:
@@ -184,7 +194,10 @@ export async function hasKept(
  * 2. Version 2 is copied.
  * 3. The first copy arrives, and overwrites it.
  *
- * Resolves with undefined if the target went back to an earlier state, which lacks the attempt or the last copy.
+ * Resolves with undefined if the target went back to an earlier state, which lacks the attempt or the last copy. Rejects with `STALE_EPOCH` if
+ * the target has begun with buckets that this mover has not handed over, so that no copy overwrites what the target has accepted:
+ * 1. The change that gives a group up gets no answer, and is on its way. The mover takes the seal away.
+ * 2. The source fails over to the state of the seal. The change arrives, and the target begins.
  */
 export async function renewTarget(
   work: MoveWork,
@@ -202,6 +215,7 @@ export async function renewTarget(
       if (found !== undefined && found.attempt > attempt.attempt) throw takenOver(work)
       wentBack = isBefore(work, target) || !hasComing(target, move.id, attempt)
       if (found === undefined || wentBack) return undefined
+      if (withoutRanges(attempt.buckets, found.buckets) !== '') throw begunEarly(work)
       requireAnnounced(work, target)
       const coming = { ...found, afterAddedId: afterAddedId ?? found.afterAddedId }
       return { ...serves, coming: [...(ofOthers(serves.coming, move.id) ?? []), coming] }
