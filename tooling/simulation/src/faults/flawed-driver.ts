@@ -123,8 +123,20 @@ function flawedCopies(
     flaw === 'last copies have an end' && range.until === undefined
       ? { ...range, until: entities.floorNow }
       : range
+  let last: { readonly epoch: number; readonly ids: readonly Uint8Array[] } | undefined
+  /** Loses the last copy, unless the target has begun with buckets since. */
+  async function loseLast(epoch: number): Promise<void> {
+    if (last?.epoch === epoch) await entities.discard(last.ids, { epoch })
+    last = undefined
+  }
   return {
     async receive(rows, options) {
+      if (flaw === 'copies do not need the one before') {
+        await loseLast(options.epoch)
+        await entities.receive(rows, { ...options, after: undefined })
+        last = { epoch: options.epoch, ids: rows.map(({ id }) => id) }
+        return
+      }
       const isKept = (row: CopiedRow): boolean =>
         flaw === 'copies keep the row that is there' && entities.current(row.id) !== undefined
       const copies = rows.filter((row) => !isKept(row)).map((row) => (isBlind ? { ...row, body: null } : row))

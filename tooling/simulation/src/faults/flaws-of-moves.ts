@@ -30,6 +30,8 @@ export const flawsOfMoves = {
   'all copies have one time': {
     life: { ...rehomed, faults: { ...noFaults, duplicate: 0.7 } },
   },
+  /** A target loses a copy, and a later one is written all the same. */
+  'copies do not need the one before': { from: 20, life: rehomed },
   /** Copies of other bodies are taken for those of their entities. */
   'checksums are always equal': { life: rehomed },
   /** The copy under the seal ends at the floor, so it has no write since. */
