@@ -2,7 +2,7 @@ import { LooseleafError, type Driver } from '@looseleaf/core'
 import type { ShardCatalog, ShardServes } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
-import { moveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets, resumeMoves } from '@looseleaf/mover/internal'
 import { ownerFaults } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
@@ -135,17 +135,28 @@ test('buckets with two owners are named by plan, move and repair, and nothing is
   expect(store.context.catalog.current().layout!.moves).toHaveLength(1)
 })
 
-test('buckets that the target has lost during a move are copied again by repair', async () => {
+test('buckets that the target has lost during a move are copied again by repair, also after movers that died meanwhile', async () => {
   const driver = await memoryShards(2).connect()
   const before = await contentsOf(await filledStore(driver, 200))
   await moveUntilHandOver(driver, { begins: true })
   await putBack(driver, 1, { owns: '2048-4095' })
   const store = await newStore(driver)
-  const [fault] = await ownerFaults(store.context, {})
-  expect(fault).toMatchObject({
-    text: expect.stringMatching(/^The buckets 0-511 are on no shard: .*the move copies them again/) as string,
-    isRepairable: true,
-  })
+  for (const calls of [20, 40, 60]) {
+    expect(await ownerFaults(store.context, {})).toMatchObject([
+      {
+        text: expect.stringMatching(
+          /^The buckets 0-511 are on no shard: .*the move copies them again/,
+        ) as string,
+        isRepairable: true,
+      },
+    ])
+    const dying = dyingDriver(driver, { withEffect: true })
+    const mover = await newStore(dying.driver)
+    dying.dieAfter(calls)
+    await expect(resumeMoves(mover, { groups: 2, leaseMs: 1 })).rejects.toMatchObject({
+      code: 'CLOSED',
+    })
+  }
   expect(await store.shards.repair()).toMatchObject({ problems: [], moves: [{ state: 'done' }] })
   await expectWhole(driver, before)
 })
