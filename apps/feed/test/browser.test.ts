@@ -1,6 +1,6 @@
 import { someOf } from '@looseleaf-tooling/vitest/long'
 import axe from 'axe-core'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { cleanIndex, memoryShards } from 'looseleaf'
 import { freshEntry } from '../src/domain/entries/fresh-entry.ts'
@@ -10,7 +10,10 @@ import { openTestSite, type TestSite } from './support.ts'
 let site: TestSite
 let url: string
 let browser: Browser
-let context: BrowserContext
+/** Two pages for all tests, because a new one takes most of a second. */
+let plain: Page
+let scripted: Page
+/** The page of a test: without scripts, unless the test takes the other one. */
 let page: Page
 
 beforeAll(async () => {
@@ -18,6 +21,11 @@ beforeAll(async () => {
   site = await openTestSite({ shards: memoryShards(2) })
   url = await site.app.listen({ port: 0, host: '127.0.0.1' })
   browser = await openBrowser()
+  // Smooth scrolling draws dozens of frames.
+  const open = async (javaScriptEnabled: boolean): Promise<Page> =>
+    (await browser.newContext({ javaScriptEnabled, reducedMotion: 'reduce', baseURL: url })).newPage()
+  plain = await open(false)
+  scripted = await open(true)
 })
 
 afterAll(async () => {
@@ -27,18 +35,15 @@ afterAll(async () => {
   await site.close()
 })
 
-beforeEach(async () => {
-  if (found) await open({ javaScriptEnabled: false })
+beforeEach(() => {
+  page = plain
 })
 afterEach(async () => {
-  if (found) await context.close()
+  if (!found) return
+  // Ends what the page waits for.
+  await page.goto('about:blank')
+  await page.context().clearCookies()
 })
-
-async function open(options: Parameters<Browser['newContext']>[0]): Promise<void> {
-  await context?.close()
-  context = await browser.newContext({ ...options, baseURL: url })
-  page = await context.newPage()
-}
 
 const signIn = (name: string): Promise<void> => signInOn(page, name)
 
@@ -81,7 +86,7 @@ test.skipIf(!found)(
 )
 
 test.skipIf(!found)('an index is added and dropped in the window, which updates by itself', async () => {
-  await open({ javaScriptEnabled: true })
+  page = scripted
   const errors: string[] = []
   page.on('console', (message) => errors.push(message.text()))
   page.on('pageerror', (error) => errors.push(error.message))
@@ -101,26 +106,23 @@ test.skipIf(!found)('an index is added and dropped in the window, which updates 
 test.skipIf(!found)(
   'dangling rows planted in the window are counted by a page and then cleaned',
   async () => {
-    await open({ javaScriptEnabled: true })
+    page = scripted
     const rows = page.locator('section', { has: page.getByRole('heading', { name: 'entry_by_time' }) })
     await page.goto('/store/faults')
     await rows.getByRole('button', { name: 'Plant rows' }).click()
     await rows.getByText('40 rows').waitFor()
     // The live arrival of a page with scripts would discard rows too.
-    const plain = await browser.newContext({ javaScriptEnabled: false, baseURL: url })
-    const other = await plain.newPage()
-    await other.goto('/')
+    await plain.goto('/')
     const { discarded } = site.stage.rowCounts.of('entry_by_time')
     expect(discarded).toBeGreaterThan(10)
-    await other.locator('footer a[href^="/store/xray/"]').first().click()
-    await other.getByText(`${discarded} index rows led to nothing and were discarded`).waitFor()
+    await plain.locator('footer a[href^="/store/xray/"]').first().click()
+    await plain.getByText(`${discarded} index rows led to nothing and were discarded`).waitFor()
     // The page updates without a reload.
     await rows.getByText(`${discarded} times`).waitFor()
     await rows.getByRole('button', { name: 'Clean entry_by_time' }).click()
     await rows.locator('dd', { hasText: '40 rows' }).nth(1).waitFor()
-    await other.goto('/')
+    await plain.goto('/')
     expect(site.stage.rowCounts.of('entry_by_time').discarded).toBe(discarded)
-    await plain.close()
   },
 )
 
@@ -264,7 +266,9 @@ const looks = [
 test.skipIf(!found).each(someOf(looks, 1))(
   'axe finds no problem on any page, and each page is small, $colorScheme, $width px wide',
   async ({ colorScheme, width }) => {
-    await open({ colorScheme, viewport: { width, height: 800 } })
+    page = scripted
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize({ width, height: 800 })
     for (const path of someOf(await addressesOfAll(page), 10)) {
       const size = (await (await page.goto(path))?.body())?.length
       expect({ path, isSmall: size !== undefined && size < MAX_BYTES }).toEqual({ path, isSmall: true })
@@ -280,6 +284,7 @@ test.skipIf(!found).each(someOf(looks, 1))(
         (window as unknown as { axe: typeof axe }).axe.run({
           resultTypes: ['violations'],
           runOnly: ['color-contrast'],
+          preload: false,
         }),
       )
       await page.emulateMedia({ colorScheme })
@@ -295,7 +300,7 @@ test.skipIf(!found).each(someOf(looks, 1))(
 
 test.skipIf(!found)('no page requests a resource that the policy forbids', async () => {
   const complaints: string[] = []
-  await open({})
+  page = scripted
   page.on('console', (message) => complaints.push(message.text()))
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('response', (reply) => void (reply.status() < 400 || complaints.push(reply.url())))
@@ -336,7 +341,7 @@ test.skipIf(!found)('the Atom feeds are well-formed for any posted text', async 
 test.skipIf(!found)(
   'a visitor skips to the content, signs in and posts with the keyboard alone',
   async () => {
-    await open({})
+    page = scripted
     await page.goto('/store/live')
     await page.keyboard.press('Tab')
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the content')

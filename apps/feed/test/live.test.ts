@@ -1,16 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import axe from 'axe-core'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Cookie, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { hasBrowser, openBrowser, recordShifts, signIn } from './browser.ts'
 import { openLiveSite, type LiveSite } from './live-site.ts'
 
 let site: LiveSite
 let browser: Browser
+/** A context, a page and a session of Mira for all tests, because new ones take most of a second. */
 let context: BrowserContext
 let page: Page
-let complaints: string[]
+let session: Cookie[]
+const complaints: string[] = []
 
 beforeAll(async () => {
   if (!hasBrowser) return
@@ -18,6 +20,10 @@ beforeAll(async () => {
   site = await openLiveSite({ limits: { perProcess: 10, perSession: 1, perAddress: 2 } })
   for (let i = 1; i <= 12; i++) await site.post('noor', `Message ${i}`)
   browser = await openBrowser()
+  context = await browser.newContext({ baseURL: site.url, viewport: { width: 900, height: 500 } })
+  page = await newPage()
+  await signIn(page, 'Mira')
+  session = await context.cookies()
 })
 afterAll(async () => {
   if (!hasBrowser) return
@@ -27,16 +33,15 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   if (!hasBrowser) return
-  context = await browser.newContext({ baseURL: site.url, viewport: { width: 900, height: 500 } })
-  complaints = []
-  page = await newPage()
-  await signIn(page, 'Mira')
+  await page.evaluate(() => localStorage.clear())
+  await context.clearCookies()
+  await context.addCookies(session)
+  await page.goto('/')
   await page.getByRole('switch', { name: 'Live' }).waitFor()
 })
-afterEach(async () => {
-  if (!hasBrowser) return
-  await context.close()
-  if (complaints.length > 0) throw new Error(`The browser complained: ${complaints.join('; ')}`)
+afterEach(() => {
+  const found = complaints.splice(0)
+  if (found.length > 0) throw new Error(`The browser complained: ${found.join('; ')}`)
 })
 
 async function newPage(): Promise<Page> {
@@ -91,6 +96,7 @@ test.skipIf(!hasBrowser)(
     expect(await focusedId()).toBe(`e-${ids[1]}`)
     expect(await page.getByRole('feed').getAttribute('aria-busy')).toBeNull()
     expect(await page.locator('article').nth(2).getAttribute('aria-posinset')).toBe('3')
+    await other.close()
   },
 )
 
@@ -187,7 +193,6 @@ test.skipIf(!hasBrowser)(
     expect(await field.inputValue()).toBe('')
 
     // The session ends in another tab.
-    const session = (await context.cookies()).filter(({ name }) => name === 'looseleaf_session')
     await context.clearCookies({ name: 'looseleaf_session' })
     await page.keyboard.press('l')
     await page.getByRole('alert').getByText('That form is out of date').waitFor()
@@ -227,6 +232,9 @@ test.skipIf(!hasBrowser)('an edit leaves no draft behind', async () => {
 })
 
 test.skipIf(!hasBrowser)('going back after a sign-out shows no own page', async () => {
+  // A session of its own, because it ends.
+  await context.clearCookies()
+  await signIn(page, 'Mira')
   await page.goto('/settings')
   await page.locator('.who').getByRole('button', { name: 'Sign out' }).click()
   await page.waitForURL('**/')
