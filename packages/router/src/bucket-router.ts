@@ -54,6 +54,6 @@ function shardsByBucket(shards: number, buckets: BucketRouterOptions['buckets'])
 /** Returns 64 bits of the SHA-256 of the map, in which a bucket has two bytes (big endian). */
 function hashOf(map: Uint16Array): string {
   const bytes = Buffer.alloc(map.length * 2)
-  map.forEach((shard, bucket) => bytes.writeUInt16BE(shard, bucket * 2))
+  for (let bucket = 0; bucket < map.length; bucket++) bytes.writeUInt16BE(map[bucket]!, bucket * 2)
   return createHash('sha256').update(bytes).digest('hex').slice(0, 16)
 }

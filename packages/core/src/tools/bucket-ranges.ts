@@ -56,9 +56,10 @@ export function rangesInclude(text: string, buckets: string): boolean {
 
 /** Returns the buckets of a text in ascending order. */
 export function bucketsIn(text: string): readonly number[] {
-  return rangesIn(text).flatMap(([first, last]) =>
-    Array.from({ length: last - first + 1 }, (_, place) => first + place),
-  )
+  const buckets: number[] = []
+  for (const [first, last] of rangesIn(text))
+    for (let bucket = first; bucket <= last; bucket++) buckets.push(bucket)
+  return buckets
 }
 
 function rangesIn(text: string): readonly BucketRange[] {

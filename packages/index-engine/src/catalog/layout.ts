@@ -29,13 +29,17 @@ export function firstLayout(router: Router, names: readonly string[]): StoreLayo
 /** Returns the ranges of buckets of each shard, such as `0-76,97`, from the shard of each bucket. */
 export function formatBuckets(shardOfBucket: readonly number[], shardCount: number): readonly string[] {
   const ranges = Array.from({ length: shardCount }, (): BucketRange[] => [])
-  for (const [bucket, shard] of shardOfBucket.entries()) ranges[shard]!.push([bucket, bucket])
+  for (let first = 0, next = 1; first < shardOfBucket.length; first = next++) {
+    const shard = shardOfBucket[first]!
+    while (shardOfBucket[next] === shard) next++
+    ranges[shard]!.push([first, next - 1])
+  }
   return ranges.map(formatRanges)
 }
 
 /** Returns the shard of each bucket. Throws `CATALOG_DAMAGED` unless each of these buckets is on one shard. */
 export function parseBuckets({ shards }: StoreLayout, bucketCount: number): readonly number[] {
-  const shardOfBucket = Array.from({ length: bucketCount }, () => -1)
+  const shardOfBucket = new Array<number>(bucketCount).fill(-1)
   for (const [shard, { buckets = '' }] of shards.entries()) {
     for (const bucket of knownBuckets(`shard ${shard}`, buckets, bucketCount)) {
       if (shardOfBucket[bucket] !== -1)

@@ -86,12 +86,9 @@ export function createPlacement(
     isSealed: (id) => sealed.size > 0 && sealed.has(ofId(id)),
     isServed: (id) => unserved.size === 0 || !unserved.has(ofId(id)),
     arrivalOfId: (id) => (arrivals === undefined ? -1 : arrivals[ofId(id)]!),
-    servedOn: (shard) =>
-      new Map(
-        bucketsOn(shardOfBucket, shard)
-          .filter((bucket) => !unserved.has(bucket))
-          .map((bucket) => [bucket, arrivals?.[bucket] ?? -1]),
-      ),
+    servedOn: createServedOn(shardOfBucket, (bucket) =>
+      unserved.has(bucket) ? undefined : (arrivals?.[bucket] ?? -1),
+    ),
     rows: {
       shards: present,
       readOfId: (id) => readAt[ofId(id)]!,
@@ -111,8 +108,7 @@ export function placementOfRouter(router: Router): Placement {
     isSealed: () => false,
     isServed: () => true,
     arrivalOfId: () => -1,
-    servedOn: (shard) =>
-      new Map(bucketsOn(router.buckets?.shards ?? [], shard).map((bucket) => [bucket, -1])),
+    servedOn: createServedOn(router.buckets?.shards ?? [], () => -1),
     rows: {
       shards: Array.from(single.keys()),
       readOfId: (id) => router.shardOfId(id),
@@ -124,6 +120,24 @@ export function placementOfRouter(router: Router): Placement {
   }
 }
 
-function bucketsOn(shardOfBucket: readonly number[], shard: number): readonly number[] {
-  return shardOfBucket.flatMap((owner, bucket) => (owner === shard ? [bucket] : []))
+/**
+ * Lists the buckets of a shard once, because every reading of the shard asks for them. `arrivalOf` returns undefined for a bucket that
+ * no shard serves.
+ */
+function createServedOn(
+  shardOfBucket: readonly number[],
+  arrivalOf: (bucket: number) => number | undefined,
+): Placement['servedOn'] {
+  const lists = new Map<number, ReadonlyMap<number, number>>()
+  return (shard) => {
+    const known = lists.get(shard)
+    if (known !== undefined) return known
+    const served = new Map<number, number>()
+    for (let bucket = 0; bucket < shardOfBucket.length; bucket++) {
+      const arrival = shardOfBucket[bucket] === shard ? arrivalOf(bucket) : undefined
+      if (arrival !== undefined) served.set(bucket, arrival)
+    }
+    lists.set(shard, served)
+    return served
+  }
 }

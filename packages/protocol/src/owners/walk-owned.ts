@@ -34,13 +34,17 @@ export async function watchOwned(
 ): Promise<OwnedWatch> {
   let known = await ownersAfter(context, shard, context.catalog.current(), options)
   let served = known.placement.servedOn(shard)
-  const kept = new Set(served.keys())
+  let kept: Set<number> | undefined
+  // Copied when it is needed, because most readings end without a look at thousands of buckets.
+  const keptBuckets = (): Set<number> => (kept ??= new Set(served.keys()))
 
   return {
     get catalog() {
       return known
     },
-    kept,
+    get kept() {
+      return keptBuckets()
+    },
     async owned(rows) {
       const before = known
       // Copies of a move that was announced some seconds ago are there before the looks that are relied on. A store without moves has none.
@@ -48,7 +52,8 @@ export async function watchOwned(
       known = await (haveForeign ? catalogAfter : ownersAfter)(context, shard, before, options)
       if (known.placement !== before.placement) {
         const now = known.placement.servedOn(shard)
-        for (const bucket of kept) if (now.get(bucket) !== served.get(bucket)) kept.delete(bucket)
+        const buckets = keptBuckets()
+        for (const bucket of buckets) if (now.get(bucket) !== served.get(bucket)) buckets.delete(bucket)
         served = now
       }
       if (known.layout?.moves === undefined) return rows
