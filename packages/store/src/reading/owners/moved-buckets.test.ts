@@ -180,12 +180,19 @@ describe('a bucket that one shard has given up, and no shard serves', () => {
     expect(loads).toBeGreaterThanOrEqual(3)
   })
 
-  test('a read rejects while the new shard does not begin', async () => {
+  test('a read rejects while the new shard does not begin, after as many looks for many entities as for one', async () => {
+    const ids = Array.from({ length: 10 }, () => writer.newId({ near: id }))
     await announce('both')
     await leave()
     await giveUp()
     await reader.context.catalog.reload()
-    await expect(reader.get(id)).rejects.toMatchObject({ code: 'SHARD_BUSY', retryable: true })
+    const looksOf = async (...some: readonly EntityId[]): Promise<number> => {
+      let looks = 0
+      plan = ({ operation }) => void (operation === 'load' && looks++)
+      await expect(reader.getMany(some)).rejects.toMatchObject({ code: 'SHARD_BUSY', retryable: true })
+      return looks
+    }
+    expect(await looksOf(id, ...ids)).toBeLessThan(2 * (await looksOf(id)))
   })
 })
 
