@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { readCleanerReport } from 'looseleaf'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Program } from '../src/day/run/programs.ts'
+import { keepUnseeded } from '../src/day/sample/seed.ts'
 import { openPlace, type Place } from '../src/day/run/start-site.ts'
 import { dayPrograms } from './day-programs.ts'
 
@@ -13,6 +14,8 @@ const BACKGROUND = Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NOR
 async function open(): Promise<Place> {
   const place = await openPlace(await dayPrograms(), undefined)
   onTestFinished(() => place.close())
+  // The sample would take longer than the processes.
+  await keepUnseeded(place.site.data)
   return place
 }
 

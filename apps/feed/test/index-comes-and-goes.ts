@@ -27,7 +27,7 @@ export async function indexComesAndGoes(shards: DriverFactory): Promise<readonly
       const other = await post(tomas, `Meanwhile ${posts++}`)
       for (const address of [path, other]) expect((await tomas.get(address)).statusCode).toBe(200)
       // Leaves time to the cleaner, which shares the process.
-      await pause(50)
+      await pause(200)
     }
   })()
   // Errors are thrown by `await posting` at the end.
