@@ -39,7 +39,7 @@ export function formatBuckets(shardOfBucket: readonly number[], shardCount: numb
 
 /** Returns the shard of each bucket. Throws `CATALOG_DAMAGED` unless each of these buckets is on one shard. */
 export function parseBuckets({ shards }: StoreLayout, bucketCount: number): readonly number[] {
-  const shardOfBucket = new Array<number>(bucketCount).fill(-1)
+  const shardOfBucket = Array.from<number>({ length: bucketCount }).fill(-1)
   for (const [shard, { buckets = '' }] of shards.entries()) {
     for (const bucket of knownBuckets(`shard ${shard}`, buckets, bucketCount)) {
       if (shardOfBucket[bucket] !== -1)
