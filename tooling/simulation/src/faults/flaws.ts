@@ -76,7 +76,7 @@ export const flaws = {
   /** A write begins before an index is added and commits after the index was filled. */
   'epoch is ignored': {
     among: ['pause'],
-    from: 28,
+    from: 75,
     life: {
       writeOrder: 'index-first',
       onIndexFailure: 'fail',
