@@ -44,6 +44,7 @@ async function run(worker: Worker): Promise<void> {
         const owner = random.below(idsOf.length)
         if (kind === 0) await readByToken(worker, store, owner, counts)
         else await readWithin(worker, store, owner, random.pick(BOUNDS_MS), kind === 1)
+        await sleep(REST_MS)
       }),
     ),
   ])
