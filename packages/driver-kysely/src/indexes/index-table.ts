@@ -21,7 +21,7 @@ import { indexStatements } from './index-statements.ts'
 import { indexCalls } from './index-calls.ts'
 import { indexWrites } from './index-writes.ts'
 import { sortedByKey, sortedByScan } from './key-order.ts'
-import { joinedEntities, joinedRow, versionedRow } from './joined-scans.ts'
+import { joinedRow, omittedEntities, versionedRow } from './joined-scans.ts'
 import { limited, unionOf } from './union.ts'
 
 export interface IndexTableOptions {
@@ -79,15 +79,18 @@ export function createIndexTable(options: IndexTableOptions): IndexTable {
       select: (statement) => select(statement, call),
     })
 
-  function pageOf<Converted extends IndexRow>(
-    { prefix: given, order }: IndexScan,
-    rows: readonly Row[],
+  /** Converts the rows of scans of `selectAll`. */
+  const pagesOf = <Converted extends IndexRow>(
+    scans: readonly IndexScan[],
+    found: readonly (readonly Row[])[],
     convert: (row: IndexRow, selected: Row) => Converted,
-  ): readonly Converted[] {
-    const prefix = readPrefix(spec, given)
-    const converted = rows.map((selected) => convert(indexRow(selected, prefix), selected))
-    return sortedByScan(converted, order, directions)
-  }
+  ): readonly (readonly Converted[])[] =>
+    scans.map(({ prefix: given, order }, i) => {
+      const prefix = readPrefix(spec, given)
+      const page = found[i]!.map((selected) => convert(indexRow(selected, prefix), selected))
+      // A single scan is not a part of a UNION, so its rows are sorted.
+      return scans.length === 1 ? page : sortedByScan(page, order, directions)
+    })
 
   return {
     async upsert(rows, call) {
@@ -140,20 +143,18 @@ export function createIndexTable(options: IndexTableOptions): IndexTable {
 
     async scanMany(scans, call) {
       const found = await selectAll(scans, statements.scan, call)
-      return scans.map((scan, i) => pageOf(scan, found[i]!, (row) => row))
+      return pagesOf(scans, found, (row) => row)
     },
 
     async scanEntities(scans, call) {
       const found = await selectAll(scans, statements.scanEntities, call, joinedParts)
-      const lengths = await lengthsOf(entities, joinedEntities(found), entities.reading(call))
-      return scans.map((scan, i) =>
-        pageOf(scan, found[i]!, (row, selected) => joinedRow(row, selected, lengths)),
-      )
+      const lengths = await lengthsOf(entities, omittedEntities(found), entities.reading(call))
+      return pagesOf(scans, found, (row, selected) => joinedRow(row, selected, lengths))
     },
 
     async scanVersions(scans, call) {
       const found = await selectAll(scans, statements.scanVersions, call, joinedParts)
-      return scans.map((scan, i) => pageOf(scan, found[i]!, versionedRow))
+      return pagesOf(scans, found, versionedRow)
     },
 
     async count(range, call) {

@@ -42,13 +42,15 @@ export function joinedScans(
   }
 }
 
-/** Yields the entities that `scanEntities` has selected. */
-export function* joinedEntities(found: readonly (readonly Row[])[]): Generator<SelectedRow> {
+/** Returns the entities whose bodies `scanEntities` has omitted. */
+export function omittedEntities(found: readonly (readonly Row[])[]): readonly SelectedRow[] {
+  const omitted: SelectedRow[] = []
   for (const rows of found)
     for (const row of rows) {
-      const entity = joinedEntity(row)
-      if (entity !== undefined) yield entity
+      const body = row[BODY] as Uint8Array | null
+      if (body?.length === 0) omitted.push(joinedEntity(row)!)
     }
+  return omitted
 }
 
 /** Adds the entity, as `scanEntities` selects it, to the index row that was read from the same row. */

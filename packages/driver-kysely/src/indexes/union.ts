@@ -46,6 +46,8 @@ export async function unionOf<Item>(
   items: readonly Item[],
   parts: Parts<Item>,
 ): Promise<readonly (readonly Row[])[]> {
+  // Grouping a single scan took 5 % of the client's time of its page.
+  if (items.length === 1) return [await parts.select(parts.statementOf(items[0]!))]
   const all = items.map((item): Part<Item> => ({ item, statement: parts.statementOf(item), rows: [] }))
   const byShape = Map.groupBy(all, ({ statement }) => statement.shape)
   const chunks = byShape.values().flatMap((alike) => inChunks(alike, maxPartsOf(alike, parts)))
