@@ -228,9 +228,8 @@ export function createEntityReader(
     known: readonly KnownRow[],
     options: ReadOptions,
   ): Promise<AskedRow[]> {
-    const rows = known.map((row): AskedRow => row ?? undefined)
+    const rows = rowsOf(known)
     const places = [...known.keys()].filter((place) => known[place] === undefined)
-    if (places.length === 0) return rows
     const lanesOfPlaces = places.map((place) => lanesOfIds[place] as ShardLanes)
     const unknownIds = places.map((place) => ids[place] as Uint8Array)
     const found = await ask(unknownIds, lanesOfPlaces, sendRead(options.signal), options)
@@ -250,10 +249,10 @@ export function createEntityReader(
   ): Promise<boolean> {
     const { signal } = options
     const lanesOfIds = ids.map(laneOf)
-    const rows: AskedRow[] =
-      known === undefined
-        ? await ask(ids, lanesOfIds, sendRead(signal), options)
-        : await askUnknown(ids, lanesOfIds, known, options)
+    let rows: AskedRow[]
+    if (known === undefined) rows = await ask(ids, lanesOfIds, sendRead(signal), options)
+    else if (known.includes(undefined)) rows = await askUnknown(ids, lanesOfIds, known, options)
+    else rows = rowsOf(known)
     let group: (ReadEntity | undefined)[] = []
     let bytes = 0
     for (let i = 0; i < rows.length; i++) {
@@ -344,6 +343,8 @@ const sendRead =
     read.submitAll(ids, signal)
 
 type AskedRow = EntityRow | BoundedRow | undefined
+
+const rowsOf = (known: readonly KnownRow[]): AskedRow[] => known.map((row) => row ?? undefined)
 
 function isWhole(row: AskedRow): row is EntityRow | undefined {
   return row?.body !== undefined || row === undefined
