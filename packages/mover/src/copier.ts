@@ -60,14 +60,13 @@ export async function beginAttempt(job: MoveJob): Promise<Copier | undefined> {
 /** Begins an attempt at the source, at the buckets that the target has lost too. */
 async function leaveAll(job: MoveJob): Promise<Attempt | undefined> {
   const { work, lease } = job
-  const attempt = await leave(work, '')
+  const attempt = await leave(work)
   await beginTarget(work.context, work.move.to, { signal: work.signal })
   const lost = await lostByTarget(work)
-  if (lost.buckets === '') return attempt
   // The record has no last copy from before the target began, and that is lost with copies.
   const { attempt: known } = lease.record
   if (known !== 0 && known <= lost.attempt) throw await lostCopies(job)
-  return leave(work, lost.buckets)
+  return lost.buckets === (attempt?.lost ?? '') ? attempt : leave(work, lost.buckets)
 }
 
 function createCopier(job: MoveJob, begun: Attempt, first: CopyTarget): Copier {

@@ -1,6 +1,6 @@
-import { parseId, type EntityId } from '@looseleaf/core'
+import { LooseleafError, parseId, type EntityId } from '@looseleaf/core'
 import type { AwayBuckets, ShardCatalog, ShardServes } from '@looseleaf/core/internal'
-import { moveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets, resumeMoves } from '@looseleaf/mover/internal'
 import { entitiesIn } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, unknownOutcome, type Fault, type FaultyCall } from '@looseleaf/testkit'
@@ -29,7 +29,7 @@ function stepOf(call: FaultyCall): 'receive' | 'seal' | 'hand over' | 'begin' | 
 async function openWith(
   buckets: string,
   fault: (call: FaultyCall, shards: CrashingShards) => Fault | undefined,
-): Promise<{ writer: DataStore; mover: DataStore; id: EntityId }> {
+): Promise<{ writer: DataStore; mover: DataStore; openMover: () => Promise<DataStore>; id: EntityId }> {
   const shards: CrashingShards = crashingShards(2, (driver) =>
     faultyDriver(driver, (call) => fault(call, shards)),
   )
@@ -39,7 +39,8 @@ async function openWith(
   do id = writer.newId()
   while (!isIn(parseId(id)))
   await writer.put({ n: 1 }, { id })
-  return { writer, mover: await DataStore.open({ shards: shards.factory, time: leapingTime() }), id }
+  const openMover = (): Promise<DataStore> => DataStore.open({ shards: shards.factory, time: leapingTime() })
+  return { writer, mover: await openMover(), openMover, id }
 }
 
 test('a group begins although an entity that was copied last was copied again without an answer', async () => {
@@ -131,6 +132,71 @@ test('a write stays at a target that begins by a hand-over which arrives after a
     return { before: async () => void (await late()) }
   })
   expect(await moveBuckets(mover, PLAN, { groups: 2 })).toMatchObject({ state: 'done' })
+  expect(step).toBe('over')
+  expect(await mover.get(id)).toMatchObject({ n: 3 })
+})
+
+test('a mover that was suspended deletes no write at a target after another mover has copied lost buckets again', async () => {
+  type Step = 'seal' | 'copy' | 'begin' | 'lost' | 'copied' | 'left' | 'taken over' | 'over'
+  let step: Step = 'seal'
+  const copied = Promise.withResolvers<void>()
+  const left = Promise.withResolvers<void>()
+  let otherMoves: Promise<unknown>
+  const { writer, mover, openMover, id } = await openWith('0-511', (call, shards) => {
+    const made = stepOf(call)
+    const { leaving, coming } = servesOf(call)
+    if (step === 'seal' && made === 'seal') {
+      step = 'copy'
+      // The entity is copied under the seal.
+      return { before: async () => void (await writer.put({ n: 2 }, { id })) }
+    }
+    if (step === 'copy' && made === 'receive') {
+      step = 'begin'
+      return { before: () => shards.hang(1) }
+    }
+    if (step === 'begin' && made === 'begin') {
+      step = 'lost'
+      return { before: () => shards.crash(1) }
+    }
+    if (step === 'lost' && leaving !== undefined) {
+      step = 'copied'
+      // The first mover is suspended, and the other one copies the entity.
+      return {
+        async before() {
+          otherMoves = resumeMoves(await openMover(), { groups: 2, leaseMs: 1 })
+          await copied.promise
+        },
+      }
+    }
+    if (step === 'copied' && made === 'receive') {
+      step = 'left'
+      return {
+        async after() {
+          copied.resolve()
+          await left.promise
+        },
+      }
+    }
+    if (step === 'left' && coming !== undefined) {
+      step = 'taken over'
+      // The first mover is suspended once more, and the other one dies when it has handed a group over.
+      return {
+        async before() {
+          left.resolve()
+          await expect(otherMoves).rejects.toMatchObject({ code: 'CLOSED' })
+          await writer.put({ n: 3 }, { id })
+        },
+      }
+    }
+    if (step !== 'taken over' || made !== 'begin') return undefined
+    step = 'over'
+    return {
+      after() {
+        throw new LooseleafError('CLOSED', 'The other mover has died.')
+      },
+    }
+  })
+  expect(await moveBuckets(mover, PLAN, { groups: 1, leaseMs: 1 })).toMatchObject({ state: 'done' })
   expect(step).toBe('over')
   expect(await mover.get(id)).toMatchObject({ n: 3 })
 })

@@ -1,15 +1,16 @@
-import { LooseleafError, type Driver } from '@looseleaf/core'
-import type { ShardCatalog, ShardServes } from '@looseleaf/core/internal'
+import { sweep } from '@looseleaf/cleaner'
+import { LooseleafError, parseId, type Driver } from '@looseleaf/core'
+import type { Key, ShardCatalog, ShardServes } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
+import { bucketOfRow, changeServes, deriveClaims, loadShardCatalog, tableSpec } from '@looseleaf/index-engine/internal'
 import { moveBuckets, resumeMoves } from '@looseleaf/mover/internal'
-import { ownerFaults } from '@looseleaf/protocol/internal'
+import { entitiesIn, ownerFaults, shardAt } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
 import { dyingDriver } from '../../../cleaner/test/broken-driver.ts'
-import { checkIndexes, checkQueries, contentsOf, filledStore, openStore, SOME_BUCKETS } from './stores.ts'
+import { byName, checkIndexes, checkQueries, contentsOf, filledStore, openStore, SOME_BUCKETS } from './stores.ts'
 
 const PLAN = { from: 0, to: 1, buckets: SOME_BUCKETS }
 const NOTHING = { catalogs: [], joined: [], begun: [], moves: [], problems: [] }
@@ -159,6 +160,27 @@ test('buckets that the target has lost during a move are copied again by repair,
   }
   expect(await store.shards.repair()).toMatchObject({ problems: [], moves: [{ state: 'done' }] })
   await expectWhole(driver, before)
+})
+
+test('a claim of an attempt that has died holds no copying of lost buckets up', async () => {
+  const driver = await memoryShards(2).connect()
+  const filled = await filledStore(driver, 20)
+  const before = await contentsOf(filled)
+  const { context } = filled
+  const entry = context.catalog.current().indexes.find(({ name, unique }) => name === byName.name && unique)!
+  const isLost = entitiesIn(context, '0-511')
+  const entityId = Array.from(before.keys(), parseId).find(isLost)!
+  const keys = Array.from({ length: 99 }, (_, n) => deriveClaims(entry, { name: `dead ${n}` })[0]!)
+  const isMoved = (key: Key): boolean => bucketOfRow(entry, context.router.buckets!, key, entityId) < 1_024
+  const claim = { key: keys.find(isMoved)!, entityId, version: 1 }
+  await shardAt(context, 0).claims(tableSpec(entry)).take([claim])
+  await moveUntilHandOver(driver, { begins: true })
+  await putBack(driver, 1, { owns: '2048-4095' })
+  const store = await newStore(driver)
+  expect(await store.shards.repair()).toMatchObject({ problems: [], moves: [{ state: 'done' }] })
+  expect(await contentsOf(store)).toEqual(before)
+  await sweep(store, { graceMs: 0 })
+  await checkIndexes(store)
 })
 
 test('buckets that a shard has lost after their move are named by repair with the shard that has their entities, and nothing is changed', async () => {

@@ -47,8 +47,13 @@ export interface KnownTarget {
 
 /**
  * Begins an attempt at the source, with a greater number than every attempt before: at the buckets that it has not given up, and at those
- * that the target has `lost`. Resolves with undefined if there are none. From then on the source purges no tombstones of these buckets, and
- * refuses the steps of an earlier attempt.
+ * that the target has `lost`; default: those of the attempt before. Resolves with undefined if there are none. From then on the source purges
+ * no tombstones of these buckets, and refuses the steps of an earlier attempt.
+ *
+ * So the record of an attempt stays while the target lacks a bucket. Without it:
+ * 1. A mover begins an attempt at lost buckets, and is suspended before the target has it.
+ * 2. Another mover begins an attempt with the same number, and hands a group over. The target accepts a write.
+ * 3. The first one finds its number at the target, and deletes what is there.
  *
  * The source takes lost buckets not back. Only their new record lets the target begin, and a target that comes back with the old copies refuses the
  * new ones.
@@ -59,7 +64,7 @@ export interface KnownTarget {
  * 3. The first one sends version 1, which overwrites version 2. The commit would lose an acknowledged write.
  * The target refuses the copy of step 3, because `come` has changed its epoch.
  */
-export async function leave(work: MoveWork, lost: string): Promise<Attempt | undefined> {
+export async function leave(work: MoveWork, lost?: string): Promise<Attempt | undefined> {
   const { context, move, signal } = work
   // A source that went back to an earlier state would give numbers that the target refuses.
   const target = await loadOwn(context, move.to, { signal })
@@ -71,10 +76,10 @@ export async function leave(work: MoveWork, lost: string): Promise<Attempt | und
       requireAnnounced(work, source)
       const { serves } = source
       const kept = withoutRanges(move.buckets, bucketsOfMove(serves.away, move.id))
-      const buckets = unionOfRanges(kept, lost)
+      const left = bucketsOfMove(serves.leaving, move.id)
+      const buckets = unionOfRanges(kept, lost ?? left)
       const others = ofOthers(serves.leaving, move.id)
-      if (buckets === '')
-        return bucketsOfMove(serves.leaving, move.id) === '' ? undefined : { ...serves, leaving: others }
+      if (buckets === '') return left === '' ? undefined : { ...serves, leaving: others }
       if (!rangesInclude(serves.owns, kept))
         throw endedMove(move, `shard ${move.from} does not own all of its buckets`)
       const records = [...ofMove(serves.leaving, move.id), ...ofMove(serves.away, move.id)]
@@ -85,7 +90,9 @@ export async function leave(work: MoveWork, lost: string): Promise<Attempt | und
     { signal },
   )
   const [found] = ofMove(own.serves.leaving, move.id)
-  return found && { attempt: found.attempt, buckets: found.buckets, lost }
+  if (found === undefined) return undefined
+  const kept = withoutRanges(move.buckets, bucketsOfMove(own.serves.away, move.id))
+  return { attempt: found.attempt, buckets: found.buckets, lost: withoutRanges(found.buckets, kept) }
 }
 
 /**
