@@ -1,5 +1,7 @@
 import { LooseleafError, type Driver } from '@looseleaf/core'
+import { withoutRanges } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
@@ -108,4 +110,22 @@ test('an undo that fails after it has ended the attempt at the source stays anno
   expect(await rowsAt(other, plan.to, plan.buckets)).toBe(0)
   expect(await contentsOf(other)).toEqual(before)
   await driver.close()
+})
+
+test('repair copies a group again that was handed over during the announcement of an undo, and that the target has lost', async () => {
+  const driver = await memoryShards(3).connect()
+  const before = await contentsOf(await filledStore(driver, 60))
+  await moveUntil(driver, (step) => step === 'checking')
+  const undoing = await openStore(lateUndo(driver), leapingTime())
+  const [open] = await movesOf(undoing)
+  await expect(undoMove(undoing, open!.id, tuning)).rejects.toMatchObject({ code: 'CLOSED' })
+  const target = driver.shards[plan.to]!
+  const catalog = (await loadShardCatalog(target))!
+  expect(catalog.serves!.arrived).toHaveLength(1)
+  await changeServes(target, catalog, { owns: withoutRanges(catalog.serves!.owns, plan.buckets) })
+
+  const other = await openStore(driver, leapingTime())
+  expect(await movesOf(other)).toMatchObject([{ state: 'undoing', handedOver: 512 }])
+  expect(await other.shards.repair()).toMatchObject({ problems: [], moves: [{ state: 'done' }] })
+  await expectMoved(driver, before)
 })

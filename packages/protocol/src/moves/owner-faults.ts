@@ -119,9 +119,9 @@ function faultsIn(
       !lacking.has(away) &&
       hasAttempt(catalogs[to]?.serves?.coming, { ...away, buckets: String(bucket) })
     if (canBegin) return []
-    // Only a move whose rows are read at the source copies again.
-    const isRepairable =
-      emptied === undefined && layout.moves?.find(({ id }) => id === away.move)?.phase === 'both'
+    // Only a move whose rows are read at the source copies again. It is not undone any more.
+    const phase = layout.moves?.find(({ id }) => id === away.move)?.phase
+    const isRepairable = emptied === undefined && (phase === 'both' || phase === 'undoing')
     const textOf = lostTarget({ ...away, from, isRepairable })
     return [{ bucket, owners: [], place: [from, to], textOf, isRepairable }]
   })
