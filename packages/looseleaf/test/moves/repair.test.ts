@@ -2,7 +2,13 @@ import { sweep } from '@looseleaf/cleaner'
 import { LooseleafError, parseId, type Driver } from '@looseleaf/core'
 import type { Key, ShardCatalog, ShardServes } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { bucketOfRow, changeServes, deriveClaims, loadShardCatalog, tableSpec } from '@looseleaf/index-engine/internal'
+import {
+  bucketOfRow,
+  changeServes,
+  deriveClaims,
+  loadShardCatalog,
+  tableSpec,
+} from '@looseleaf/index-engine/internal'
 import { moveBuckets, resumeMoves } from '@looseleaf/mover/internal'
 import { entitiesIn, ownerFaults, shardAt } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
@@ -10,7 +16,15 @@ import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
 import { dyingDriver } from '../../../cleaner/test/broken-driver.ts'
-import { byName, checkIndexes, checkQueries, contentsOf, filledStore, openStore, SOME_BUCKETS } from './stores.ts'
+import {
+  byName,
+  checkIndexes,
+  checkQueries,
+  contentsOf,
+  filledStore,
+  openStore,
+  SOME_BUCKETS,
+} from './stores.ts'
 
 const PLAN = { from: 0, to: 1, buckets: SOME_BUCKETS }
 const NOTHING = { catalogs: [], joined: [], begun: [], moves: [], problems: [] }
