@@ -30,11 +30,12 @@ export function createPassedChanges(
   async function send(changes: readonly Failing[], options: CallOptions): Promise<readonly Failing[]> {
     let { placement } = context.catalog.current()
     const ownerOf = ({ id }: Failing): number => placement.shardOfId(parseId(id))
-    if (changes.some((change) => ownerOf(change) === shard))
-      ({ placement } = await context.catalog.reload(options))
+    // A shard that has lost the entity would take the change up in another partition than that of the entity.
+    const hasLeft = (change: Failing): boolean =>
+      ownerOf(change) !== shard && placement.isServed(parseId(change.id))
+    if (!changes.every(hasLeft)) ({ placement } = await context.catalog.reload(options))
     const sent: Failing[] = []
-    for (const [owner, some] of Map.groupBy(changes, ownerOf)) {
-      if (owner === shard) continue
+    for (const [owner, some] of Map.groupBy(changes.filter(hasLeft), ownerOf)) {
       const ids = some.map(({ id }) => parseId(id))
       const rows = await shardAt(context, owner).entities.checksums(ids, options)
       // A deletion whose tombstone was purged is retried in any partition.
