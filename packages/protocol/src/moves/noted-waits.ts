@@ -79,7 +79,8 @@ async function follow(context: EngineContext, notes: Map<number, Note>): Promise
   const time = inBackground(context.time)
   while (notes.size > 0) {
     await time.sleep(NOTE_MS, closed.signal).catch(() => undefined)
-    for (const [move, note] of notes) await save(context, notes, move, note)
+    // A note that fails is back among the notes, for the next second.
+    for (const [move, note] of [...notes]) await save(context, notes, move, note)
     if (closed.signal.aborted) break
   }
   notesOf.delete(context)

@@ -1,0 +1,136 @@
+import { LooseleafError, parseId, type Driver } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { createBucketWait, waitsFromText, waitsTask, type NotedWaits } from '@looseleaf/protocol/internal'
+import { bucketOfId } from '@looseleaf/router'
+import type { DataStore } from '@looseleaf/store'
+import { faultyDriver } from '@looseleaf/testkit'
+import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { handOverOf, type HandOver } from '../../../store/test/hand-over.ts'
+import { openStore } from './stores.ts'
+
+const GROUP = '0-99'
+
+let driver: Driver
+let move: HandOver
+let store: DataStore
+let time: LeapingTime
+/** Ends the second before the next note. */
+let endSecond: () => void
+/** Failures of the saves of notes that are to come. */
+let failures: number
+let saves: number
+
+beforeEach(async () => {
+  driver = await memoryShards(2).connect()
+  await (await openStore(driver)).close()
+  time = leapingTime()
+  failures = 0
+  saves = 0
+  const failing = faultyDriver(driver, ({ shard, table, operation, args: [task] }) => {
+    if (shard !== 1 || table !== 'tasks' || operation !== 'claim' || task !== waitsTask(1)) return undefined
+    saves++
+    if (failures-- <= 0) return undefined
+    return { before: () => Promise.reject(new LooseleafError('SHARD_DENIED', 'It is denied.')) }
+  })
+  store = await openStore(failing, { ...time, sleep })
+  move = handOverOf(driver)
+  await move.begin()
+})
+afterEach(async () => {
+  await store.close()
+  await driver.close()
+})
+
+/** A second, and the time in which the store closes, do not end before the test ends it. */
+async function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  if (milliseconds < 500) return time.sleep(milliseconds, signal)
+  await new Promise<void>((resolve) => {
+    endSecond = resolve
+    signal?.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+/** Seals the group, and waits until the call takes the seal away after `milliseconds`. */
+async function waitFor(milliseconds: number, wait = createBucketWait(store.context)): Promise<void> {
+  await move.seal(GROUP)
+  const { placement } = await store.context.catalog.reload()
+  let id = parseId(store.newId())
+  while (bucketOfId(id) > 99) id = parseId(store.newId())
+  expect(placement.isSealed(id)).toBe(true)
+  const began = time.now()
+  await wait(id, store.context.catalog.current(), {})
+  expect(time.now() - began).toBe(milliseconds)
+}
+
+async function noted(): Promise<NotedWaits | undefined> {
+  const states = await driver.shards[1]!.tasks.loadAll([waitsTask(1)])
+  return waitsFromText(states.get(waitsTask(1))?.progress ?? '')
+}
+
+/** Ends a second, and waits until a note was tried so many times in all. */
+async function noteNow(tried: number): Promise<void> {
+  endSecond()
+  await expect.poll(() => saves).toBe(tried)
+  await new Promise((resolve) => setTimeout(resolve, 10))
+}
+
+test('the waits of a second are noted together, and those of later seconds are added', async () => {
+  await waitFor(1_000)
+  await waitFor(100, createBucketWait(store.context, time.now() + 100))
+  expect(await noted()).toBeUndefined()
+  await noteNow(1)
+  expect(await noted()).toEqual({ calls: 2, longestMs: 1_000 })
+  await waitFor(40, createBucketWait(store.context, time.now() + 40))
+  await noteNow(2)
+  expect(await noted()).toEqual({ calls: 3, longestMs: 1_000 })
+})
+
+test('a call that waits several times counts once, with the sum of its waits', async () => {
+  const wait = createBucketWait(store.context, time.now() + 70)
+  await waitFor(70, wait)
+  await waitFor(0, wait)
+  await noteNow(1)
+  expect(await noted()).toEqual({ calls: 1, longestMs: 70 })
+})
+
+test('a note that fails is made again with the waits since', async () => {
+  failures = 1
+  await waitFor(50, createBucketWait(store.context, time.now() + 50))
+  await noteNow(1)
+  expect(await noted()).toBeUndefined()
+  await waitFor(60, createBucketWait(store.context, time.now() + 60))
+  await noteNow(2)
+  expect(await noted()).toEqual({ calls: 2, longestMs: 60 })
+})
+
+test('a note is given up after ten failures, and later waits are noted', async () => {
+  failures = 10
+  await waitFor(50, createBucketWait(store.context, time.now() + 50))
+  for (let tried = 1; tried <= 10; tried++) await noteNow(tried)
+  expect(await noted()).toBeUndefined()
+  endSecond = () => {
+    throw new Error('Nothing is left to note.')
+  }
+  await waitFor(30, createBucketWait(store.context, time.now() + 30))
+  await noteNow(11)
+  expect(await noted()).toEqual({ calls: 1, longestMs: 30 })
+})
+
+test('a store that closes saves its last note', async () => {
+  await waitFor(50, createBucketWait(store.context, time.now() + 50))
+  await store.close()
+  expect(await noted()).toEqual({ calls: 1, longestMs: 50 })
+})
+
+test('a wait for a bucket of no announced move is not noted', async () => {
+  const { placement, ...catalog } = store.context.catalog.current()
+  const id = parseId(store.newId())
+  await createBucketWait(store.context)(
+    id,
+    { ...catalog, placement, layout: { ...catalog.layout!, moves: [] } },
+    {},
+  )
+  await store.close()
+  expect([saves, await noted()]).toEqual([0, undefined])
+})
