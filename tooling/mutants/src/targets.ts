@@ -50,7 +50,7 @@ const MUTATED_CODE: readonly MutatedCode[] = [
     ],
     // Most of it shows only when buckets of a whole store move.
     tests: [
-      'packages/{mover,store}/src/**/*.test.ts',
+      'packages/{mover,protocol,store}/src/**/*.test.ts',
       'packages/cleaner/test/announced-moves.test.ts',
       'packages/looseleaf/test/!(*.int|article|command|types).test.ts',
       'packages/looseleaf/test/moves/**/!(*.int|*.long).test.ts',
