@@ -1,0 +1,172 @@
+import { LooseleafError } from '@looseleaf/core'
+import {
+  beginTarget,
+  handOver,
+  loadOwn,
+  requireBegun,
+  seal,
+  unseal,
+  type MoveWork,
+} from '@looseleaf/protocol/internal'
+import type { FaultPlan } from '@looseleaf/testkit'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { announcedMove, BUCKETS, endedFor, OWNED, type AnnouncedMove } from './announced-move.ts'
+
+/** A record of another move on the same shard. */
+const OTHER = { move: 9, attempt: 1, buckets: '100-101' }
+/** The record of the first attempt at the source. */
+const LEAVING = { move: 1, attempt: 1, buckets: BUCKETS, to: 1 }
+
+let moving: AnnouncedMove
+let work: MoveWork
+let plan: FaultPlan
+
+beforeEach(async () => {
+  plan = () => undefined
+  moving = await announcedMove((call) => plan(call))
+  work = moving.work
+})
+
+/** Gives buckets up at the source, with a seal. */
+async function giveUp(group: string): Promise<void> {
+  const attempt = await moving.begin()
+  const sealed = await seal(work, attempt, group)
+  expect(await handOver(work, attempt, group, sealed, { end: 5, last: undefined })).toBeDefined()
+}
+
+describe('a seal', () => {
+  test('a group is sealed, given up, and begun, and the rest stays in its move', async () => {
+    const other = { ...OTHER, to: 2 }
+    const away = { ...OTHER, move: 8, buckets: '2800', to: 2, end: 1 }
+    await moving.setServes(0, { owns: OWNED[0], leaving: [other], away: [away] })
+    const attempt = await moving.begin()
+    const sealed = await seal(work, attempt, '0-3')
+    const leaving = { move: 1, attempt: 1, buckets: BUCKETS, to: 1 }
+    expect(sealed.serves.leaving).toEqual([other, { ...leaving, sealed: '0-3' }])
+    const record = { move: 1, attempt: 1, buckets: '0-3', to: 1, end: 7, last: undefined }
+    expect(await handOver(work, attempt, '0-3', sealed, { end: 7, last: undefined })).toEqual(record)
+    expect(await moving.servesOf(0)).toMatchObject({
+      owns: '4-1365',
+      leaving: [other, { ...leaving, buckets: '4-9' }],
+      away: [away, { move: 1, buckets: '0-3', end: 7 }],
+    })
+    await beginTarget(work.context, 1)
+    expect(await moving.servesOf(1)).toMatchObject({
+      owns: '0-3,1366-2730',
+      coming: [{ move: 1, attempt: 1, buckets: '4-9', from: 0 }],
+      arrived: [{ move: 1, attempt: 1, buckets: '0-3', from: 0, end: 7 }],
+    })
+    // The last group leaves no record of the move that leaves.
+    const rest = await seal(work, attempt, '4-9')
+    await handOver(work, attempt, '4-9', rest, { end: 7, last: undefined })
+    await beginTarget(work.context, 1)
+    expect((await moving.servesOf(0)).leaving).toEqual([other])
+    expect(await moving.servesOf(1)).toMatchObject({ owns: '0-9,1366-2730' })
+    expect((await moving.servesOf(1)).coming).toBeUndefined()
+  })
+
+  test('a seal that was taken away is no token, and the group stays', async () => {
+    const attempt = await moving.begin()
+    const sealed = await seal(work, attempt, '0-3')
+    await unseal(work, attempt)
+    expect((await moving.servesOf(0)).leaving).toEqual([LEAVING])
+    expect(await handOver(work, attempt, '0-3', sealed, { end: 7, last: undefined })).toBeUndefined()
+    expect(await moving.servesOf(0)).toMatchObject({ owns: OWNED[0] })
+    expect((await moving.servesOf(0)).away).toBeUndefined()
+    const again = await seal(work, attempt, '0-3')
+    expect(again.catalog.epoch).toBeGreaterThan(sealed.catalog.epoch)
+    // A seal that is there is returned as it is.
+    expect((await seal(work, attempt, '0-3')).catalog.epoch).toBe(again.catalog.epoch)
+  })
+
+  test('a seal that is not there is not taken away, and neither is that of another attempt', async () => {
+    const first = await moving.begin()
+    const before = await moving.epochOf(0)
+    await unseal(work, first)
+    expect(await moving.epochOf(0)).toBe(before)
+    const second = await moving.begin()
+    await seal(work, second, '0-3')
+    await unseal(work, first)
+    expect((await moving.servesOf(0)).leaving).toMatchObject([{ sealed: '0-3' }])
+    await expect(seal(work, first, '0-3')).rejects.toMatchObject(
+      endedFor('another process has taken it over or ended it'),
+    )
+  })
+
+  test.each(['made', 'not made'])(
+    'a hand-over without an answer that was %s is found out about',
+    async (fate) => {
+      const attempt = await moving.begin()
+      const sealed = await seal(work, attempt, '0-3')
+      const lost = (): Promise<never> =>
+        Promise.reject(new LooseleafError('OUTCOME_UNKNOWN', 'The answer was lost.'))
+      let changes = 0
+      plan = ({ operation }) => {
+        if (operation !== 'change' || changes++ > 0) return undefined
+        return fate === 'made' ? { after: lost } : { before: lost }
+      }
+      const away = await handOver(work, attempt, '0-3', sealed, { end: 7, last: undefined })
+      expect(away).toEqual(
+        fate === 'made' ? { move: 1, attempt: 1, buckets: '0-3', to: 1, end: 7, last: undefined } : undefined,
+      )
+      const { owns, leaving } = await moving.servesOf(0)
+      expect(owns).toBe(fate === 'made' ? '4-1365' : OWNED[0])
+      expect(leaving).toEqual([fate === 'made' ? { ...LEAVING, buckets: '4-9' } : LEAVING])
+      // The change that is still on its way has no effect.
+      expect(await moving.epochOf(0)).not.toBe(sealed.catalog.epoch)
+    },
+  )
+})
+
+describe('buckets that were given up', () => {
+  test('a target that has begun with them is right, also by a later move', async () => {
+    await requireBegun(work)
+    await giveUp('0-3')
+    await expect(requireBegun(work)).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringMatching(
+        /^The buckets 0-3 are on no shard: shard 0 gave them up in move 1, and shard 1 went back/,
+      ) as string,
+    })
+    await beginTarget(work.context, 1)
+    await requireBegun(work)
+    const arrival = { move: 1, attempt: 1, buckets: '0-3', from: 0, end: 5, begin: 6, afterAddedId: 0 }
+    await moving.setServes(1, { owns: '0-3,1366-2730', arrived: [{ ...arrival, move: 5 }] })
+    await requireBegun(work)
+    await moving.setServes(1, { owns: '0-3,1366-2730', arrived: [{ ...arrival, move: 0 }] })
+    await expect(requireBegun(work)).rejects.toMatchObject({ code: 'CONFLICT' })
+    await moving.setServes(1, { owns: '0-3,1366-2730', arrived: [{ ...arrival, buckets: '0-2' }] })
+    await expect(requireBegun(work)).rejects.toThrow(/^The buckets 3 are on no shard/)
+  })
+
+  test('a target begins with its own attempt only, and once', async () => {
+    await giveUp('0-3')
+    const { coming } = await moving.servesOf(1)
+    const [record] = coming!
+    await moving.setServes(1, { owns: OWNED[1], coming: [{ ...record!, attempt: 2 }] })
+    await beginTarget(work.context, 1)
+    expect((await moving.servesOf(1)).owns).toBe(OWNED[1])
+    await moving.setServes(1, { owns: OWNED[1], coming: [record!] })
+    // Those of other shards have nothing for it.
+    await beginTarget(work.context, 2)
+    expect((await moving.servesOf(2)).owns).toBe(OWNED[2])
+    await beginTarget(work.context, 1)
+    const { catalog, serves } = await loadOwn(work.context, 1, {})
+    expect(serves.owns).toBe('0-3,1366-2730')
+    expect(serves.arrived).toHaveLength(1)
+    await beginTarget(work.context, 1)
+    expect(await moving.epochOf(1)).toBe(catalog.epoch)
+  })
+
+  test('a bucket that comes again has its last arrival only', async () => {
+    const arrived = { move: 0, attempt: 1, buckets: '0-20', from: 2, end: 1, begin: 2, afterAddedId: 0 }
+    const serves = await moving.servesOf(1)
+    await moving.setServes(1, { ...serves, arrived: [arrived] })
+    await giveUp('0-3')
+    await beginTarget(work.context, 1)
+    expect((await moving.servesOf(1)).arrived).toMatchObject([
+      { move: 0, buckets: '4-20' },
+      { move: 1, buckets: '0-3' },
+    ])
+  })
+})
