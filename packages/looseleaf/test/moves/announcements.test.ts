@@ -1,0 +1,177 @@
+import type { Driver } from '@looseleaf/core'
+import type { StoreLayout } from '@looseleaf/core/internal'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { changeCatalogContents, changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
+import {
+  announceMove,
+  announceDraining,
+  completeAnnouncement,
+  endMove,
+  objectionsTo,
+  withdrawDraining,
+  type PlannedMove,
+} from '@looseleaf/protocol/internal'
+import { moduloRouter } from '@looseleaf/router'
+import { DataStore } from '@looseleaf/store'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openStore } from './stores.ts'
+
+const PLAN = { from: 0, to: 1, buckets: '0-9' }
+
+let driver: Driver
+let store: DataStore
+
+beforeEach(async () => {
+  driver = await memoryShards(3).connect()
+  store = await openStore(driver)
+})
+afterEach(async () => {
+  await store.close()
+  await driver.close()
+})
+
+const layoutOf = async (number: number): Promise<StoreLayout> =>
+  (await loadShardCatalog(driver.shards[number]!))!.layout!
+
+async function setState(number: number, state: 'joining' | 'removed'): Promise<void> {
+  await changeCatalogContents(driver, ({ layout, ...contents }) => {
+    const shards = layout!.shards.with(number, { ...layout!.shards[number]!, state })
+    return { ...contents, layout: { ...layout!, revision: 1, shards } }
+  })
+}
+
+async function objections(plan: PlannedMove): Promise<readonly string[]> {
+  return (await objectionsTo(store.context, plan)).map(({ code, message }) => `${code}: ${message}`)
+}
+
+test('an announced move gets the next revision as its number, on every shard', async () => {
+  expect(await announceMove(store.context, PLAN)).toEqual({ id: 1, ...PLAN, phase: 'both' })
+  const other = { from: 1, to: 2, buckets: '1400,1402-1403' }
+  // Ranges in any order are taken, and their normal form is announced.
+  expect(await announceMove(store.context, { ...other, buckets: '1400,1402,1403' })).toEqual({
+    id: 2,
+    ...other,
+    phase: 'both',
+  })
+  for (const number of [0, 1, 2])
+    expect(await layoutOf(number)).toMatchObject({ revision: 2, moves: [{ id: 1 }, { id: 2, ...other }] })
+  expect(store.context.catalog.current().layout).toEqual(await layoutOf(0))
+})
+
+test('a move that is announced already is announced once, and nothing speaks against it', async () => {
+  const move = await announceMove(store.context, PLAN)
+  expect(await announceMove(store.context, PLAN)).toEqual(move)
+  expect(await objections(PLAN)).toEqual([])
+  expect(await layoutOf(2)).toMatchObject({ revision: 1 })
+})
+
+test.each([
+  { ...PLAN, to: 2 },
+  { from: 2, to: 1, buckets: '0-9' },
+  { ...PLAN, buckets: '5' },
+  { ...PLAN, buckets: '0-1365' },
+])('buckets of an announced move are in no other one: %j', async (plan) => {
+  await announceMove(store.context, PLAN)
+  const message =
+    'Some of these buckets are in move 1, from shard 0 to shard 1. Wait until it has ended, or undo it.'
+  expect(await objections(plan)).toContain(`CONFLICT: ${message}`)
+  await expect(announceMove(store.context, plan)).rejects.toMatchObject({ code: 'CONFLICT', message })
+})
+
+test('other buckets can move beside an announced move', async () => {
+  await announceMove(store.context, PLAN)
+  expect(await objections({ ...PLAN, buckets: '10-20' })).toEqual([])
+})
+
+test.each([
+  ['joining', 'shard 1 is joining the store. Add it again to finish that'],
+  ['draining', 'shard 1 is being drained, so no bucket moves there. Stop the draining first'],
+] as const)('no bucket moves to a shard in the state %s', async (state, reason) => {
+  if (state === 'draining') await announceDraining(store.context, 1, {})
+  else await setState(1, state)
+  expect(await objections(PLAN)).toEqual([`BAD_OPTION: This move is not possible: ${reason}.`])
+  expect(await objections({ from: 1, to: 2, buckets: '1400' })).toEqual([])
+})
+
+test('buckets that the source does not have are counted', async () => {
+  const reason = 'BAD_OPTION: This move is not possible: shard 0 does not have 2 of these buckets.'
+  expect(await objections({ ...PLAN, buckets: '1365-1367' })).toEqual([reason])
+})
+
+test('buckets that a shard has given up move again once their entities are deleted there', async () => {
+  const shard = driver.shards[0]!
+  const away = { move: 7, attempt: 1, buckets: '5-6', to: 1, end: 1 }
+  const serves = { owns: '0-4,7-1365', away: [{ ...away, buckets: '0-4', emptied: 1 }, away] }
+  const changed = await changeServes(shard, (await loadShardCatalog(shard))!, serves)
+  const message =
+    'Shard 0 gave some of these buckets up in move 7, and has not deleted their entities yet. Finish that move first: call shards.repair. shards.moves names the consumers that it waits for.'
+  expect(await objections(PLAN)).toEqual([`CONFLICT: ${message}`])
+  await expect(announceMove(store.context, PLAN)).rejects.toMatchObject({ code: 'CONFLICT', message })
+  expect(await objections({ ...PLAN, buckets: '0-4,7-9' })).toEqual([])
+  await changeServes(shard, changed!, { ...serves, away: [{ ...away, emptied: 1 }] })
+  expect(await objections(PLAN)).toEqual([])
+})
+
+test('the end of a move gives its buckets to the target, and other moves stay announced', async () => {
+  const move = await announceMove(store.context, PLAN)
+  const other = await announceMove(store.context, { from: 2, to: 0, buckets: '4000' })
+  const work = { context: store.context, move, throttle: undefined as never, signal: undefined }
+  await endMove(work)
+  for (const number of [0, 1, 2])
+    expect(await layoutOf(number)).toMatchObject({
+      revision: 3,
+      moves: [other],
+      shards: [{ buckets: '10-1365' }, { buckets: '0-9,1366-2730' }, { buckets: '2731-4095' }],
+    })
+  await endMove(work)
+  expect(await layoutOf(0)).toMatchObject({ revision: 3 })
+  await completeAnnouncement(work)
+  expect(await layoutOf(0)).toMatchObject({ revision: 3 })
+})
+
+test('a draining is announced once, and withdrawn once', async () => {
+  await announceDraining(store.context, 1, {})
+  await announceDraining(store.context, 1, {})
+  expect(await layoutOf(2)).toMatchObject({ revision: 1, shards: [{}, { state: 'draining' }, {}] })
+  await withdrawDraining(store.context, 1, {})
+  await withdrawDraining(store.context, 1, {})
+  const { revision, shards } = await layoutOf(2)
+  expect([revision, ...shards.map(({ state }) => state)]).toEqual([2, undefined, undefined, undefined])
+  expect(store.context.catalog.current().layout).toMatchObject({ revision: 2 })
+})
+
+test('the last shard that takes buckets cannot be drained, and neither can one that the store does not have', async () => {
+  await announceDraining(store.context, 1, {})
+  await announceDraining(store.context, 2, {})
+  await expect(announceDraining(store.context, 0, {})).rejects.toMatchObject({
+    code: 'BAD_OPTION',
+    message: 'Shard 0 cannot be drained: no other shard takes buckets. Add a shard first.',
+  })
+  for (const change of [announceDraining, withdrawDraining])
+    await expect(change(store.context, 3, {})).rejects.toMatchObject({
+      code: 'BAD_OPTION',
+      message: 'The store has no shard 3; there are 3, from 0.',
+    })
+})
+
+test.each(['joining', 'removed'] as const)('a shard in the state %s is not drained', async (state) => {
+  await setState(1, state)
+  for (const change of [announceDraining, withdrawDraining])
+    await expect(change(store.context, 1, {})).rejects.toMatchObject({
+      code: 'BAD_OPTION',
+      message: `Shard 1 has no buckets: its state is ${state}.`,
+    })
+})
+
+test('nothing moves in a store whose router has no buckets', async () => {
+  const fixed = await DataStore.open({
+    shards: memoryShards(2),
+    router: moduloRouter({ shards: 2 }),
+    migrate: true,
+  })
+  const error = { code: 'BAD_OPTION', message: expect.stringContaining('has no buckets') as string }
+  await expect(announceMove(fixed.context, PLAN)).rejects.toMatchObject(error)
+  await expect(announceDraining(fixed.context, 0, {})).rejects.toMatchObject(error)
+  await expect(fixed.shards.plan('rebalance')).rejects.toMatchObject(error)
+  await fixed.close()
+})

@@ -1,0 +1,138 @@
+import type { Driver } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { moveBuckets, movesOf, resumeMoves, undoMove } from '@looseleaf/mover/internal'
+import type { MoveProgress } from '@looseleaf/mover'
+import { processName } from '@looseleaf/protocol/internal'
+import { faultyDriver } from '@looseleaf/testkit'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { expect, onTestFinished, test } from 'vitest'
+import { filledStore, openStore, SOME_BUCKETS } from './stores.ts'
+
+const PLAN = { from: 0, to: 1, buckets: SOME_BUCKETS }
+
+async function driverOf(): Promise<Driver> {
+  const driver = await memoryShards(2).connect()
+  onTestFinished(() => driver.close())
+  return driver
+}
+
+test('the report of a move in each step tells its holder, its next step and its way back', async () => {
+  const driver = await driverOf()
+  const reader = await filledStore(driver, 60)
+  const seen = new Map<string, unknown>()
+  let reading: Promise<unknown> = Promise.resolve()
+  // The mover waits until its report was read.
+  const waiting = faultyDriver(driver, () => ({ before: async () => void (await reading) }))
+  const store = await openStore(waiting, leapingTime())
+  const onProgress = ({ step }: MoveProgress): void => {
+    if (seen.has(step)) return
+    seen.set(step, undefined)
+    reading = movesOf(reader).then(([report]) => seen.set(step, report))
+  }
+  const report = await moveBuckets(store, PLAN, { onProgress, groups: 2 })
+  await reading
+  const holder = { worker: processName, since: expect.any(Date) as Date }
+  const open = { holder, heldUpBy: undefined, endedAt: undefined, forward: 'repair' }
+  expect(Object.fromEntries(seen)).toMatchObject({
+    copying: { ...open, next: 'copy the rest, then compare the copies with the source', back: 'undo' },
+    checking: { ...open, next: 'seal and hand over the first group of buckets', back: 'undo' },
+    sealing: {
+      ...open,
+      next: 'hand over the next group of buckets, then read index rows on the target',
+      handedOver: 0,
+      back: 'undo',
+    },
+    switching: {
+      ...open,
+      next: 'wait for queries in flight, then end the announcement',
+      handedOver: 1_024,
+      back: 'move',
+    },
+    emptying: { ...open, next: 'delete what the source gave up', handedOver: 1_024, back: 'move' },
+  })
+  expect(report).toMatchObject({
+    state: 'done',
+    holder: undefined,
+    next: undefined,
+    heldUpBy: undefined,
+    bucketCount: 1_024,
+    handedOver: 1_024,
+    forward: undefined,
+    back: 'move',
+  })
+})
+
+test('a move that no process works on says so, before and after its first step', async () => {
+  const driver = await driverOf()
+  const store = await filledStore(driver, 60)
+  for (const stop of ['copying', 'checking', 'sealing']) {
+    const interrupted = new AbortController()
+    const moved = moveBuckets(store, PLAN, {
+      leaseMs: 1,
+      signal: interrupted.signal,
+      onProgress: ({ step }) => void (step === stop && interrupted.abort()),
+    })
+    await expect(moved).rejects.toMatchObject({ code: 'ABORTED' })
+    expect(await movesOf(store)).toMatchObject([
+      { state: stop, holder: undefined, heldUpBy: 'no process works on it', handedOver: 0, back: 'undo' },
+    ])
+  }
+  const undone = await undoMove(store, (await movesOf(store))[0]!.id)
+  expect(undone).toMatchObject({
+    state: 'undone',
+    next: undefined,
+    heldUpBy: undefined,
+    handedOver: 0,
+    forward: undefined,
+    back: undefined,
+  })
+  expect(undone.counts.emptied).toBeGreaterThan(0)
+})
+
+test('a move that is being undone says how it goes on, also while its record on the target does not', async () => {
+  const driver = await driverOf()
+  const store = await filledStore(driver, 60)
+  const interrupted = new AbortController()
+  const moved = moveBuckets(store, PLAN, {
+    signal: interrupted.signal,
+    onProgress: ({ step }) => void (step === 'checking' && interrupted.abort()),
+  })
+  await expect(moved).rejects.toMatchObject({ code: 'ABORTED' })
+  const [{ id }] = (await movesOf(store)) as [{ id: number }]
+  let isDenied = true
+  const denied = new TypeError('The process has died.')
+  const failing = faultyDriver(driver, ({ shard, operation }) =>
+    isDenied && shard === 1 && operation === 'discard' ? { before: () => Promise.reject(denied) } : undefined,
+  )
+  await expect(undoMove(await openStore(failing, leapingTime()), id, { leaseMs: 1 })).rejects.toBe(denied)
+  isDenied = false
+  expect(await movesOf(store)).toMatchObject([
+    {
+      state: 'undoing',
+      next: 'wait for queries in flight, then delete the copies',
+      forward: 'repair',
+      back: undefined,
+    },
+  ])
+  const [report] = await resumeMoves(store)
+  expect(report).toMatchObject({ id, state: 'undone' })
+  expect(report!.counts.emptied).toBeGreaterThanOrEqual(report!.counts.entities)
+})
+
+test('the counts of a move add up, and its progress never goes back', async () => {
+  const store = await filledStore(await driverOf(), 300)
+  const progress: MoveProgress[] = []
+  const { id, counts, total, verified, timeLeftMs } = await moveBuckets(store, PLAN, {
+    onProgress: (each) => progress.push(each),
+  })
+  // Nothing was written meanwhile: every row is copied once, compared once, and deleted once.
+  expect(counts.compared).toBe(counts.entities)
+  expect(counts.late).toBe(0)
+  expect(counts.emptied).toBe(counts.entities + counts.rows + counts.claims)
+  expect(verified!.rows).toBe(counts.entities + counts.rows + counts.claims)
+  expect(counts.read).toBeLessThanOrEqual(total)
+  expect(timeLeftMs).toBe(0)
+  const reads = progress.map((each) => each.counts.read)
+  expect(reads).toEqual(reads.toSorted((a, b) => a - b))
+  expect(progress.at(-1)).toMatchObject({ move: id, step: 'done', counts, seals: { groups: 16 } })
+})
