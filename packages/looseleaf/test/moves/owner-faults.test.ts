@@ -5,7 +5,7 @@ import { changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal
 import { ownerFaults, type OwnerFault } from '@looseleaf/protocol/internal'
 import { moduloRouter } from '@looseleaf/router'
 import { DataStore } from '@looseleaf/store'
-import { faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { faultyDriver } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'
 import { openStore } from './stores.ts'
 

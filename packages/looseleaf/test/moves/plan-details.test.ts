@@ -106,37 +106,38 @@ test('the plan of a drain of the last shard that takes buckets has the reason as
   expect(problems).toEqual(['Shard 0 cannot be drained: no other shard takes buckets. Add a shard first.'])
 })
 
-test.each(['SHARD_DENIED', 'SHARD_READ_ONLY'] as const)(
-  'a target that refuses writes with %s is a problem of a plan, and one whose catalog changes is not',
-  async (code) => {
-    const driver = await driverOf(2)
-    await (await openStore(driver)).close()
-    let error: LooseleafError | undefined
-    const discarded: FaultyCall[] = []
-    const faulty = faultyDriver(driver, (call) => {
-      if (call.operation !== 'discard') return undefined
-      discarded.push(call)
-      return {
-        before() {
-          if (error !== undefined) throw error
-        },
-      }
-    })
-    const store = await openStore(faulty)
-    error = new LooseleafError(code, 'It is refused.', { shard: 'memory 1' })
-    expect((await store.shards.plan(PLAN)).problems).toEqual([
-      'Shard 1 would refuse the copies: It is refused.',
-    ])
-    await expect(store.shards.move(PLAN)).rejects.toMatchObject({ code, shard: 'memory 1', cause: error })
-    error = new LooseleafError('STALE_EPOCH', 'The catalog has changed.')
-    expect((await store.shards.plan(PLAN)).problems).toEqual([])
-    for (const each of ['ABORTED', 'CLOSED'] as const) {
-      error = new LooseleafError(each, 'The call ends.')
-      await expect(store.shards.plan(PLAN)).rejects.toMatchObject({ code: each })
+test('a target that refuses writes is a problem of a plan, and one whose catalog changes is not', async () => {
+  const driver = await driverOf(2)
+  await (await openStore(driver)).close()
+  let error: LooseleafError | undefined
+  const discarded: FaultyCall[] = []
+  const faulty = faultyDriver(driver, (call) => {
+    if (call.operation !== 'discard') return undefined
+    discarded.push(call)
+    return {
+      before() {
+        if (error !== undefined) throw error
+      },
     }
-    expect(new Set(discarded.map(({ shard }) => shard))).toEqual(new Set([1]))
-  },
-)
+  })
+  const store = await openStore(faulty)
+  error = new LooseleafError('SHARD_DENIED', 'It is refused.', { shard: 'memory 1' })
+  expect((await store.shards.plan(PLAN)).problems).toEqual([
+    'Shard 1 would refuse the copies: It is refused.',
+  ])
+  await expect(store.shards.move(PLAN)).rejects.toMatchObject({
+    code: 'SHARD_DENIED',
+    shard: 'memory 1',
+    cause: error,
+  })
+  error = new LooseleafError('STALE_EPOCH', 'The catalog has changed.')
+  expect((await store.shards.plan(PLAN)).problems).toEqual([])
+  for (const each of ['ABORTED', 'CLOSED'] as const) {
+    error = new LooseleafError(each, 'The call ends.')
+    await expect(store.shards.plan(PLAN)).rejects.toMatchObject({ code: each })
+  }
+  expect(new Set(discarded.map(({ shard }) => shard))).toEqual(new Set([1]))
+})
 
 test('the sizes of a shard are counted by bucket, and a dropped index has none', async () => {
   const driver = await driverOf(2)

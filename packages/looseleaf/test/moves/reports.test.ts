@@ -98,7 +98,7 @@ test('a move that is being undone says how it goes on, also while its record on 
     onProgress: ({ step }) => void (step === 'checking' && interrupted.abort()),
   })
   await expect(moved).rejects.toMatchObject({ code: 'ABORTED' })
-  const [{ id }] = (await movesOf(store)) as [{ id: number }]
+  const { id } = (await movesOf(store))[0]!
   let isDenied = true
   const denied = new TypeError('The process has died.')
   const failing = faultyDriver(driver, ({ shard, operation }) =>

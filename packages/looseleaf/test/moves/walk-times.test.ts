@@ -74,7 +74,7 @@ test('an undo withdraws the announcement when no process reads by it any more', 
     onProgress: ({ step }) => void (step === 'checking' && stopped.abort()),
   })
   await expect(moved).rejects.toMatchObject({ code: 'ABORTED' })
-  const [{ id }] = (await movesOf(store)) as [{ id: number }]
+  const { id } = (await movesOf(store))[0]!
   expect(await undoMove(store, id)).toMatchObject({ state: 'undone' })
   const kept = keptRowsMs(store.context.catalog.current())
   expect(times.get('ended')! - times.get('undoing')!).toBe(UNCHECKED_WAIT_MS + kept)

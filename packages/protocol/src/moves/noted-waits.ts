@@ -80,7 +80,8 @@ async function follow(context: EngineContext, notes: Map<number, Note>): Promise
   while (notes.size > 0) {
     await time.sleep(NOTE_MS, closed.signal).catch(() => undefined)
     // A note that fails is back among the notes, for the next second.
-    for (const [move, note] of [...notes]) await save(context, notes, move, note)
+    const due = [...notes]
+    for (const [move, note] of due) await save(context, notes, move, note)
     if (closed.signal.aborted) break
   }
   notesOf.delete(context)

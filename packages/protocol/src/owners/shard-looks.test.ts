@@ -22,13 +22,13 @@ function serverOf(): { readonly server: Shard; readonly questions: PromiseWithRe
 
 function looksWith(time = leapingTime()): Looks {
   const events = { detached: <T>(work: () => T): T => work() }
-  return looksOf({ time, events } as Parts)
+  return looksOf({ time, events } as unknown as Parts)
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 test('all parts of a process share the looks at a server', () => {
-  const context = { time: leapingTime(), events: {} } as Parts
+  const context = { time: leapingTime(), events: {} } as unknown as Parts
   const { server } = serverOf()
   expect(looksOf(context).of(server)).toBe(looksOf(context).of(server))
   expect(looksOf(context).of(server)).not.toBe(looksOf(context).of(serverOf().server))

@@ -28,7 +28,7 @@ test('the error of an item has the place and the name of the item beside the fie
     entity: A,
     index: 'by_name',
     holder: B,
-    issues: [{ message: 'too long' }],
+    issues: [{ message: 'too long', path: [] }],
     shard: 'shard 0',
     retryable: true,
     undone: true,

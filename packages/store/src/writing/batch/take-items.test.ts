@@ -131,9 +131,7 @@ test.each<[unknown, string]>([
 })
 
 test('an update without an edit, a check without a version and an array that is none are refused', () => {
-  expect(() => take([{ update: a }])).toThrow(
-    /batch takes as edit a function from bag to bag; got nothing\./,
-  )
+  expect(() => take([{ update: a }])).toThrow(/batch takes as edit a function from bag to bag; got nothing\./)
   expect(() => take([{ check: a }])).toThrow(/batch takes a check with ifVersion; got nothing\./)
   expect(() => take({ length: 0 } as never)).toThrow(/^batch takes an array of items; got an object\./)
 })
