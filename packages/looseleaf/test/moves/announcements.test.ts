@@ -163,7 +163,7 @@ test.each(['joining', 'removed'] as const)('a shard in the state %s is not drain
     })
 })
 
-test('nothing moves in a store whose router has no buckets', async () => {
+test('a store whose router has no buckets refuses moves and drains', async () => {
   const fixed = await DataStore.open({
     shards: memoryShards(2),
     router: moduloRouter({ shards: 2 }),

@@ -147,7 +147,7 @@ describe('buckets that were given up', () => {
     await beginTarget(work.context, 1)
     expect((await moving.servesOf(1)).owns).toBe(OWNED[1])
     await moving.setServes(1, { owns: OWNED[1], coming: [record!] })
-    // Those of other shards have nothing for it.
+    // Shard 2 is not their target.
     await beginTarget(work.context, 2)
     expect((await moving.servesOf(2)).owns).toBe(OWNED[2])
     await beginTarget(work.context, 1)

@@ -36,7 +36,7 @@ test('only the first plan of a store says that older processes know no moves', a
   expect((await store.shards.plan(PLAN)).warnings).toEqual([
     expect.stringMatching(/^No bucket of this store has moved yet\..* STORE_TOO_NEW\. Update them before\.$/),
   ])
-  // Nothing moves, so nothing is said of moves.
+  // An empty plan has no such warning.
   expect((await store.shards.plan('rebalance')).warnings).toEqual([])
   await announceMove(store.context, PLAN)
   expect((await store.shards.plan({ ...PLAN, buckets: '10' })).warnings).toEqual([])

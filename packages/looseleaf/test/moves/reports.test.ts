@@ -125,7 +125,7 @@ test('the counts of a move add up, and its progress never goes back', async () =
   const { id, counts, total, verified, timeLeftMs } = await moveBuckets(store, PLAN, {
     onProgress: (each) => progress.push(each),
   })
-  // Nothing was written meanwhile: every row is copied once, compared once, and deleted once.
+  // Without writes, every row is copied once, compared once, and deleted once.
   expect(counts.compared).toBe(counts.entities)
   expect(counts.late).toBe(0)
   expect(counts.emptied).toBe(counts.entities + counts.rows + counts.claims)

@@ -34,7 +34,7 @@ test('buckets of one weight go in the order of their numbers, whatever their ord
 test('the heaviest buckets go first, and light ones fill up what they leave', () => {
   const light: (readonly [number, number])[] = Array.from({ length: 20 }, (_, i) => [i, 1])
   const shards = [shardOf(0, [...light, [20, 30], [21, 50], [22, 40]]), shardOf(1, [])]
-  // Of 140, the one of 50 goes, then 20 that are light.
+  // The bucket of 50 goes first, and 20 light ones fill the rest of the 70.
   expect(evened(shards)).toEqual([{ from: 0, to: 1, buckets: '0-19,21' }])
 })
 

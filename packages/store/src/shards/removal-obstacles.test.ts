@@ -14,7 +14,7 @@ const SHARDS = [EMPTY, { ...EMPTY, name: 'b' }, { ...EMPTY, name: 'c' }]
 /** An index in this state. */
 const entryOf = (state: CatalogEntry['state']): CatalogEntry => ({ name: 'by_user', state }) as CatalogEntry
 
-test('nothing in the catalog speaks against the removal of an empty shard', () => {
+test('an empty shard has no obstacle in the catalog', () => {
   for (const number of [0, 1, 2])
     expect(layoutObstacles(layoutOf(SHARDS), [entryOf('ready')], number)).toEqual([])
 })
