@@ -118,6 +118,23 @@ describe('a seal', () => {
   )
 })
 
+test('a seal gives up after fifty changes of the catalog by others', async () => {
+  const attempt = await moving.begin()
+  let changes = 0
+  plan = ({ operation }) => {
+    if (operation !== 'change') return undefined
+    changes++
+    return { before: () => Promise.reject(new LooseleafError('OUTCOME_UNKNOWN', 'The answer was lost.')) }
+  }
+  await expect(seal(work, attempt, '0-3')).rejects.toMatchObject({
+    code: 'CONFLICT',
+    shard: 'memory 0',
+    message:
+      'Other processes changed the buckets of memory 0 50 times in a row. Try again when they are done.',
+  })
+  expect(changes).toBe(50)
+})
+
 describe('buckets that were given up', () => {
   test('a target that has begun with them is right, also by a later move', async () => {
     await requireBegun(work)

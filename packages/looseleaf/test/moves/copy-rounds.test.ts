@@ -1,0 +1,86 @@
+import { parseId, type EntityId } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { moveBuckets } from '@looseleaf/mover/internal'
+import { entitiesIn } from '@looseleaf/protocol/internal'
+import type { DataStore } from '@looseleaf/store'
+import { faultyDriver } from '@looseleaf/testkit'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { expect, test } from 'vitest'
+import { openStore } from './stores.ts'
+
+const PLAN = { from: 0, to: 1, buckets: '0-1023' }
+
+function idsIn(store: DataStore, buckets: string, count: number): readonly EntityId[] {
+  const isIn = entitiesIn(store.context, buckets)
+  const ids: EntityId[] = []
+  while (ids.length < count) {
+    const id = store.newId()
+    if (isIn(parseId(id))) ids.push(id)
+  }
+  return ids
+}
+
+test('writes since the last group are copied before the seal of the next one', async () => {
+  const memory = await memoryShards(2).connect()
+  const writer = await openStore(memory)
+  const ids = idsIn(writer, '512-1023', 20)
+  const calls: string[] = []
+  let isWritten = false
+  const watched = faultyDriver(memory, ({ operation, args }) => {
+    const { serves } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
+    const sealed = serves?.leaving?.find((record) => record.sealed !== undefined)?.sealed
+    calls.push(sealed === undefined ? operation : `seal ${sealed}`)
+    if (serves?.arrived === undefined || isWritten) return undefined
+    isWritten = true
+    return { after: async () => void (await writer.putMany(ids.map((id) => ({ id, n: 1 })))) }
+  })
+  const mover = await openStore(watched, leapingTime())
+  const { counts } = await moveBuckets(mover, PLAN, { groups: 2 })
+  expect(counts.entities).toBe(20)
+  const [first, second] = [calls.indexOf('seal 0-511'), calls.indexOf('seal 512-1023')]
+  expect(calls.slice(first, second)).toContain('receive')
+  expect(calls.slice(second)).not.toContain('receive')
+})
+
+test.each([
+  [20, 2],
+  [19, 3],
+])('entities are copied until a round has %i at most: in %i rounds', async (smallRound, rounds) => {
+  const memory = await memoryShards(2).connect()
+  const writer = await openStore(memory)
+  await writer.putMany(idsIn(writer, '0-1023', 20).map((id) => ({ id, n: 1 })))
+  let raises = 0
+  const watched = faultyDriver(memory, ({ shard, operation }) => {
+    if (shard === 0 && operation === 'raiseFloor') raises++
+    return undefined
+  })
+  const mover = await openStore(watched, leapingTime())
+  let before = -1
+  const onProgress = ({ step }: { readonly step: string }): void => {
+    if (step === 'checking' && before === -1) before = raises
+  }
+  await moveBuckets(mover, PLAN, { smallRound, onProgress })
+  // One round follows the index rows.
+  expect(before).toBe(rounds)
+})
+
+test('rounds end when they get no shorter, although many entities are written meanwhile', async () => {
+  const memory = await memoryShards(2).connect()
+  const writer = await openStore(memory)
+  const ids = idsIn(writer, '0-1023', 30)
+  const writeAll = async (): Promise<void> => void (await writer.putMany(ids.map((id) => ({ id, n: 1 }))))
+  await writeAll()
+  let rounds = 0
+  let isCopying = true
+  const watched = faultyDriver(memory, ({ shard, operation }) => {
+    if (shard !== 0 || operation !== 'raiseFloor' || !isCopying) return undefined
+    rounds++
+    return { after: writeAll }
+  })
+  const mover = await openStore(watched, leapingTime())
+  const onProgress = ({ step }: { readonly step: string }): void => void (isCopying &&= step === 'copying')
+  expect(await moveBuckets(mover, PLAN, { smallRound: 0, onProgress })).toMatchObject({ state: 'done' })
+  expect(rounds).toBeGreaterThanOrEqual(2)
+  expect(rounds).toBeLessThan(8)
+})
