@@ -1,0 +1,76 @@
+import { LooseleafError, type Driver } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { moveBuckets } from '@looseleaf/mover/internal'
+import { announceMove } from '@looseleaf/protocol/internal'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { filledStore, openStore } from './stores.ts'
+
+let driver: Driver
+
+beforeEach(async () => {
+  driver = await memoryShards(3).connect()
+  await (await filledStore(driver, 40)).close()
+})
+afterEach(() => driver.close())
+
+const openWith = (plan: FaultPlan): ReturnType<typeof openStore> =>
+  openStore(faultyDriver(driver, plan), leapingTime())
+
+test('a repair names a move that has stopped again, and finishes the others', async () => {
+  const store = await openStore(driver, leapingTime())
+  const first = await announceMove(store.context, { from: 0, to: 1, buckets: '0-99' })
+  const second = await announceMove(store.context, { from: 0, to: 2, buckets: '100-199' })
+  const denied = new LooseleafError('SHARD_DENIED', 'The server denies it.')
+  let isDenied = true
+  const failing = await openWith(({ shard, operation }) =>
+    isDenied && shard === 1 && operation === 'raiseFloor'
+      ? { before: () => Promise.reject(denied) }
+      : undefined,
+  )
+  const report = await failing.shards.repair()
+  expect(report.problems).toEqual([`Move ${first.id} has stopped: The server denies it.`])
+  expect(report.moves).toMatchObject([{ id: second.id, state: 'done' }])
+  isDenied = false
+  expect(await failing.shards.repair()).toMatchObject({
+    moves: [{ id: first.id, state: 'done' }],
+    problems: [],
+  })
+})
+
+test.each(['ABORTED', 'CLOSED'] as const)('a repair whose move ends with %s rejects', async (code) => {
+  const store = await openStore(driver, leapingTime())
+  await announceMove(store.context, { from: 0, to: 1, buckets: '0-99' })
+  const failing = await openWith(({ shard, operation }) =>
+    shard === 1 && operation === 'raiseFloor'
+      ? { before: () => Promise.reject(new LooseleafError(code, 'The call has ended.')) }
+      : undefined,
+  )
+  await expect(failing.shards.repair()).rejects.toMatchObject({ code })
+})
+
+test('a repair copies the catalog to each shard that lacks its contents, and to no other', async () => {
+  const store = await openStore(driver, leapingTime())
+  const behind = await driver.shards[2]!.catalog.load()
+  await announceMove(store.context, { from: 0, to: 1, buckets: '0-9' })
+  const { catalog } = driver.shards[2]!
+  await catalog.change(behind!, (await catalog.load())!.epoch)
+  expect(await store.shards.repair()).toMatchObject({ catalogs: [2], joined: [], begun: [] })
+})
+
+test('a repair after a removal leaves the removed shard alone', async () => {
+  const store = await openStore(driver, leapingTime())
+  await store.shards.drain(2)
+  await store.shards.remove(2)
+  await announceMove(store.context, { from: 0, to: 1, buckets: '0-9' })
+  expect(await store.shards.repair()).toMatchObject({
+    catalogs: [],
+    moves: [{ state: 'done' }],
+    problems: [],
+  })
+  expect((await store.shards.moves({ finished: true })).at(-1)).toMatchObject({ buckets: '0-9' })
+  await expect(moveBuckets(store, { from: 0, to: 2, buckets: '20' })).rejects.toMatchObject({
+    code: 'BAD_OPTION',
+  })
+})
