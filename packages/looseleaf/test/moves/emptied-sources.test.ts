@@ -1,0 +1,162 @@
+import { parseId, type EntityId } from '@looseleaf/core'
+import { tableSpec } from '@looseleaf/index-engine/internal'
+import {
+  announceTarget,
+  beginTarget,
+  emptySource,
+  endMove,
+  entitiesIn,
+  handOver,
+  seal,
+  undoMove,
+  type MoveWork,
+} from '@looseleaf/protocol/internal'
+import { DataStore } from '@looseleaf/store'
+import { keepOpen } from '@looseleaf/testkit'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { announcedMove, BUCKETS, OWNED, type AnnouncedMove } from './announced-move.ts'
+import { indexes, itemOf } from './stores.ts'
+
+let moving: AnnouncedMove
+let work: MoveWork
+let statements: number
+
+beforeEach(async () => {
+  moving = await announcedMove()
+  statements = 0
+  work = { ...moving.work, onStatement: async () => void statements++ }
+})
+
+/** Puts entities of the move's buckets, and of others, and deletes one. Returns the number of rows of each kind in the buckets. */
+async function fillBuckets(count: number): Promise<{ readonly entities: number; readonly rows: number }> {
+  const store = await DataStore.open({ shards: keepOpen(moving.driver), indexes, time: leapingTime() })
+  onTestFinished(() => store.close())
+  const isIn = entitiesIn(store.context, BUCKETS)
+  const ids: EntityId[] = []
+  while (ids.length < count) {
+    const id = store.newId()
+    if (isIn(parseId(id))) ids.push(id)
+  }
+  await store.putMany(ids.map((id, n) => ({ ...itemOf(n), id })))
+  await store.delete(ids[0]!)
+  await store.settled()
+  return { entities: count, rows: await rowsIn(0) }
+}
+
+/** Counts the index rows and claims of a shard that belong to the entities. */
+async function rowsIn(shard: number): Promise<number> {
+  const { indexes: entries } = work.context.catalog.current()
+  const counts = await Promise.all(
+    entries.map((entry) =>
+      moving.driver.shards[shard]!.index(tableSpec(entry)).scan({ prefix: [], order: 'asc', limit: 10_000 }),
+    ),
+  )
+  return counts.flat().length
+}
+
+async function entitiesOn(shard: number): Promise<number> {
+  const isIn = entitiesIn(work.context, BUCKETS)
+  const page = await moving.driver.shards[shard]!.entities.pageByAdded(0, 10_000)
+  return page.filter(({ id }) => isIn(id)).length
+}
+
+/** Hands both halves of the buckets over and ends the move, without copies. */
+async function endWithout(): Promise<void> {
+  for (const [group, end] of [
+    ['0-3', 9],
+    ['4-9', 7],
+  ] as const) {
+    const attempt = await moving.begin()
+    const sealed = await seal(work, { ...attempt, buckets: BUCKETS }, group)
+    await handOver(work, attempt, group, sealed, { end, last: undefined })
+    await beginTarget(work.context, 1)
+  }
+  await announceTarget(work)
+  await endMove(work)
+}
+
+test('a source deletes the entities and rows of its buckets, and joins their records', async () => {
+  const { entities } = await fillBuckets(20)
+  const other = { move: 9, attempt: 1, buckets: '100-101', to: 2, end: 3 }
+  await moving.setServes(0, { owns: OWNED[0], away: [other] })
+  await endWithout()
+  const before = await rowsIn(0)
+  const emptied = await emptySource(work)
+  expect(emptied).toEqual({ entities, rows: before - (await rowsIn(0)) })
+  expect((emptied as { rows: number }).rows).toBeGreaterThan(0)
+  expect(await entitiesOn(0)).toBe(0)
+  expect(statements).toBeGreaterThan(2)
+  expect((await moving.servesOf(0)).away).toEqual([
+    other,
+    { move: 1, attempt: 2, buckets: BUCKETS, to: 1, end: 9, emptied: expect.any(Number) },
+  ])
+  const epoch = await moving.epochOf(0)
+  expect(await emptySource(work)).toEqual({ entities: 0, rows: 0 })
+  expect(await moving.epochOf(0)).toBe(epoch)
+})
+
+test('a source keeps the buckets that have come back, and those of another announced move', async () => {
+  await fillBuckets(20)
+  await endWithout()
+  const serves = await moving.servesOf(0)
+  const isKept = entitiesIn(work.context, '0-4')
+  const page = await moving.driver.shards[0]!.entities.pageByAdded(0, 10_000)
+  const kept = page.filter(({ id }) => isKept(id)).length
+  // 0 and 1 are its own again, 2 and 3 are coming, and 4 is in a move between other shards.
+  await moving.setServes(0, {
+    ...serves,
+    owns: `0-1,${serves.owns}`,
+    coming: [{ move: 5, attempt: 1, buckets: '2-3', from: 1, afterAddedId: 0 }],
+  })
+  await moving.setMoves([{ id: 6, from: 1, to: 2, buckets: '4', phase: 'both' }])
+  expect(await emptySource(work)).toMatchObject({ entities: 20 - kept })
+  expect(await entitiesOn(0)).toBe(kept)
+  await moving.setMoves([{ id: 6, from: 1, to: 2, buckets: BUCKETS, phase: 'both' }])
+  expect(await emptySource(work)).toBeUndefined()
+})
+
+test('an undo deletes the copies at the target, and the records of the attempt', async () => {
+  await fillBuckets(20)
+  const attempt = await moving.begin()
+  const page = await moving.driver.shards[0]!.entities.pageOfChanges(
+    { after: { updated: 0, addedId: 0 } },
+    1_000,
+  )
+  const isIn = entitiesIn(work.context, BUCKETS)
+  const rows = page.filter(({ id }) => isIn(id))
+  const { epoch, floor } = await moving.driver.shards[1]!.entities.floor()
+  await moving.driver.shards[1]!.entities.receive(
+    rows.map(({ id, version, body }) => ({ id, version, body: body ?? null })),
+    { epoch, updated: floor },
+  )
+  expect(attempt).toEqual({ attempt: 1, buckets: BUCKETS })
+  expect(await entitiesOn(1)).toBe(20)
+  const other = { move: 9, attempt: 1, buckets: '2800', from: 2, afterAddedId: 0 }
+  await moving.setServes(1, {
+    ...(await moving.servesOf(1)),
+    coming: [...(await moving.servesOf(1)).coming!, other],
+  })
+  expect(await undoMove(work)).toMatchObject({ entities: 20 })
+  expect(await entitiesOn(1)).toBe(0)
+  expect((await moving.servesOf(0)).leaving).toBeUndefined()
+  expect((await moving.servesOf(1)).coming).toEqual([other])
+  expect((await moving.servesOf(0)).owns).toBe(OWNED[0])
+  const { layout } = await work.context.catalog.reload()
+  expect(layout!.moves).toEqual([])
+  // It may be repeated.
+  const epochs = [await moving.epochOf(0), await moving.epochOf(1)]
+  expect(await undoMove(work)).toEqual({ entities: 0, rows: 0 })
+  expect([await moving.epochOf(0), await moving.epochOf(1)]).toEqual(epochs)
+})
+
+test('an undo after the first group was handed over is withdrawn', async () => {
+  const attempt = await moving.begin()
+  const sealed = await seal(work, attempt, '0-3')
+  await handOver(work, attempt, '0-3', sealed, { end: 7, last: undefined })
+  expect(await undoMove(work)).toBeUndefined()
+  await moving.setMoves([{ ...work.move, phase: 'undoing' }])
+  expect(await undoMove(work)).toBeUndefined()
+  const { layout } = await work.context.catalog.reload()
+  expect(layout!.moves).toMatchObject([{ id: 1, phase: 'both' }])
+})
