@@ -1,5 +1,6 @@
 import { LooseleafError, type Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { changeCatalogContents } from '@looseleaf/index-engine/internal'
 import { moveBuckets } from '@looseleaf/mover/internal'
 import { announceMove } from '@looseleaf/protocol/internal'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
@@ -48,6 +49,24 @@ test.each(['ABORTED', 'CLOSED'] as const)('a repair whose move ends with %s reje
       : undefined,
   )
   await expect(failing.shards.repair()).rejects.toMatchObject({ code })
+})
+
+test('a repair names a shard that could not finish to join, and does the rest', async () => {
+  const store = await openStore(driver, leapingTime())
+  await changeCatalogContents(driver, ({ layout, ...contents }) => {
+    const [first, second, third] = layout!.shards
+    const joining = { ...third!, buckets: '', state: 'joining' as const }
+    const shards = [first!, { ...second!, buckets: '1366-4095' }, joining]
+    return { ...contents, layout: { ...layout!, revision: 1, shards } }
+  })
+  await announceMove(store.context, { from: 0, to: 1, buckets: '0-9' })
+  expect(await store.shards.repair()).toMatchObject({
+    joined: [],
+    moves: [{ state: 'done' }],
+    problems: [
+      'Shard 2, memory 2, has not finished to join the store: The driver of this store knows only the shards that it was given. Add it again with its address.',
+    ],
+  })
 })
 
 test('a repair copies the catalog to each shard that lacks its contents, and to no other', async () => {

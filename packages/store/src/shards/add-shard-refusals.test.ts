@@ -66,6 +66,8 @@ test('a dry run tells the number of a database, and warnings of a member only', 
   expect(await loadShardCatalog(spare)).toBeUndefined()
   const warnings = ['Commits are not flushed.']
   expect(await store.shards.add('memory 2')).toEqual({ ...dry, added: true, warnings })
+  // One change for the state of joining, and one for its end.
+  expect((await store.context.catalog.reload()).layout).toMatchObject({ revision: 2 })
   expect(await store.shards.add('memory 2', { dryRun: true })).toEqual({ ...dry, warnings })
   expect(await store.shards.add('memory 2')).toEqual({ ...dry, warnings })
 })

@@ -5,8 +5,16 @@ import type { StoreShards } from './store-shards.ts'
 
 let store: DataStore
 
+/** Names of the calls that an observer was told of. */
+let calls: string[]
+
 beforeEach(async () => {
-  store = await DataStore.open({ shards: memoryShards(2), migrate: true })
+  calls = []
+  store = await DataStore.open({
+    shards: memoryShards(2),
+    migrate: true,
+    observer: { callEnded: ({ name }) => void calls.push(name) },
+  })
 })
 afterEach(() => store.close())
 
@@ -42,6 +50,24 @@ test.each(CALLS)('%s refuses an unknown option by its own name, and does nothing
 test.each(CALLS)('%s of a closed store is CLOSED', async (_, call) => {
   await store.close()
   await expect(call(store.shards)).rejects.toMatchObject({ code: 'CLOSED' })
+})
+
+test('an observer is told of the calls that end soon, by their names', async () => {
+  const { shards } = store
+  await shards.list()
+  await shards.moves()
+  await shards.plan(PLAN)
+  await shards.stopDraining(1)
+  await shards.add('memory 1').catch(() => undefined)
+  await shards.remove(1).catch(() => undefined)
+  expect(calls).toEqual([
+    'shards.list',
+    'shards.moves',
+    'shards.plan',
+    'shards.stopDraining',
+    'shards.add',
+    'shards.remove',
+  ])
 })
 
 test.each([
