@@ -2,6 +2,7 @@ import type { Mutant } from './mutant.ts'
 import { cleaner } from './equivalent/cleaner.ts'
 import { drivers } from './equivalent/drivers.ts'
 import { indexEngine } from './equivalent/index-engine.ts'
+import { moves } from './equivalent/moves.ts'
 import { store } from './equivalent/store.ts'
 
 /**
@@ -10,7 +11,7 @@ import { store } from './equivalent/store.ts'
  */
 export type Equivalents = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-const ALL: Equivalents = { ...cleaner, ...drivers, ...indexEngine, ...store }
+const ALL: Equivalents = { ...cleaner, ...drivers, ...indexEngine, ...moves, ...store }
 
 /** Returns why a mutant is equivalent; undefined if a test must kill it. */
 export function reasonFor({ file, name }: Pick<Mutant, 'file' | 'name'>): string | undefined {

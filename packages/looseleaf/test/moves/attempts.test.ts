@@ -80,9 +80,12 @@ describe('an attempt at the target', () => {
   })
 
   test('an attempt does not come while the move is being undone', async () => {
+    const begun = await moving.begin()
     const attempt = (await leave(work))!
     await moving.setMoves([{ ...work.move, phase: 'undoing' }])
-    await expect(come(work, attempt, UNKNOWN)).rejects.toMatchObject(endedFor('its phase is undoing'))
+    const error = endedFor('its phase is undoing')
+    await expect(come(work, attempt, UNKNOWN)).rejects.toMatchObject(error)
+    await expect(renewTarget(work, begun, UNKNOWN)).rejects.toMatchObject(error)
   })
 
   test.each([

@@ -1,0 +1,59 @@
+import type { Equivalents } from '../equivalent.ts'
+
+const hasEpochs = 'A catalog has an epoch for every shard.'
+const noText = 'A text that is absent is no record either.'
+const oneOfEach = 'There is at most one that fits.'
+const isComing = 'A departure that is due has a record that comes.'
+
+/** Reasons of moves, batches and local rows. */
+export const moves: Equivalents = {
+  'driver-kysely/local-rows/local-rows': {
+    'createLocalRows.writesOf: writes === undefined → true':
+      'The statements of a table are the same whenever they are made.',
+    'createLocalRows.writesOf: byTable.set(spec.table, writes) → (nothing)':
+      'The statements of a table are the same whenever they are made.',
+    'createLocalRows.statementsOf: tables.size === 0 → false': 'A shortcut: without it the same is computed.',
+    'createLocalRows.statementsOf: a.spec.table < b.spec.table → a.spec.table <= b.spec.table':
+      'No two groups have one table.',
+  },
+  'mover/finished-moves': {
+    "finishedMoves: states.get(moveTask(id))?.progress ?? '' → (states.get(moveTask(id))?.progress)": noText,
+  },
+  'mover/move-report': {
+    "readMove: task?.progress ?? '' → (task?.progress)": noText,
+    "readMove: states.get(waitsTask(id))?.progress ?? '' → (states.get(waitsTask(id))?.progress)": noText,
+  },
+  'mover/open-moves': {
+    "openMoves: states.get(moveTask(id))?.progress ?? '' → (states.get(moveTask(id))?.progress)": noText,
+  },
+  'mover/plan/target-checks': {
+    'refusalOf: context.catalog.current().epochs[number] ?? 0 → (context.catalog.current().epochs[number])':
+      hasEpochs,
+  },
+  'protocol/moves/announce': {
+    'changeMove: layout.moves?.find((move) => move.id === id) → layout.moves?.findLast((move) => move.id === id)':
+      oneOfEach,
+  },
+  'protocol/moves/begin-target': {
+    'begun: coming?.afterAddedId ?? 0 → (coming?.afterAddedId)': isComing,
+    'begun: coming?.afterAddedId → coming.afterAddedId': isComing,
+  },
+  'protocol/moves/empty': {
+    'foreignBuckets: layout?.moves ?? [] → (layout?.moves)': 'A layout has moves from its first move on.',
+  },
+  'protocol/moves/noted-waits': {
+    'noteWait: layout?.moves?.find(({ buckets }) => rangesInclude(buckets, String(bucket))) → layout?.moves?.findLast(({ buckets }) => rangesInclude(buckets, String(bucket)))':
+      oneOfEach,
+  },
+  'protocol/moves/own-buckets': {
+    'announcedIn: catalog.layout?.moves?.find((move) => move.id === id) → catalog.layout?.moves?.findLast((move) => move.id === id)':
+      oneOfEach,
+  },
+  'protocol/moves/until-writable': {
+    'createBucketWait.waitOnce: epochs[shard] ?? 0 → (epochs[shard])': hasEpochs,
+  },
+  'store/writing/batch/batch-writer': {
+    'createBatchWriter.committed: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])': hasEpochs,
+    'createBatchWriter.writeInAttempts: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])': hasEpochs,
+  },
+}
