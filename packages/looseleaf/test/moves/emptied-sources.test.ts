@@ -1,4 +1,5 @@
 import { parseId, type EntityId } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import {
   announceTarget,
@@ -159,4 +160,25 @@ test('an undo after the first group was handed over is withdrawn', async () => {
   expect(await undoMove(work)).toBeUndefined()
   const { layout } = await work.context.catalog.reload()
   expect(layout!.moves).toMatchObject([{ id: 1, phase: 'both' }])
+})
+
+test('an undo ends the attempt after it is announced, so that no later attempt gets its number', async () => {
+  const phases: unknown[] = []
+  const own = await announcedMove(({ shard, operation, args }) => {
+    const { layout, serves } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
+    if (shard === 0 && layout !== undefined && serves?.leaving === undefined)
+      phases.push(layout.moves?.[0]?.phase)
+    return undefined
+  })
+  await own.begin()
+  phases.length = 0
+  await undoMove(own.work)
+  expect(phases[0]).toBe('undoing')
+})
+
+test('an undo deletes no copies of buckets that another move brings by then', async () => {
+  await moving.begin()
+  await moving.setMoves([{ id: 6, from: 2, to: 1, buckets: BUCKETS, phase: 'both' }])
+  expect(await undoMove(work)).toEqual({ entities: 0, rows: 0 })
+  expect((await moving.servesOf(1)).coming).toBeUndefined()
 })

@@ -187,3 +187,18 @@ describe('buckets that were given up', () => {
     ])
   })
 })
+
+test('a seal that is there is read again after a flushed commit, because a crash may undo it', async () => {
+  const attempt = await moving.begin()
+  const sealed = await seal(work, attempt, '0-3')
+  const calls: string[] = []
+  plan = ({ operation }) => {
+    if (operation !== 'flush') return { before: () => void calls.push(operation) }
+    return {
+      before: () => new Promise((resolve) => setTimeout(resolve, 20)),
+      after: () => void calls.push('flushed'),
+    }
+  }
+  expect((await seal(work, attempt, '0-3')).catalog.epoch).toBe(sealed.catalog.epoch)
+  expect(calls).toEqual(['load', 'flushed', 'load'])
+})

@@ -36,9 +36,9 @@ async function driverOf(): Promise<Driver> {
 }
 
 /** Returns the faults if shard 1 has these records. */
-async function faultsWith(serves: ShardServes): Promise<readonly OwnerFault[]> {
+async function faultsWith(serves: ShardServes, source: ShardServes = SOURCE): Promise<readonly OwnerFault[]> {
   const driver = await driverOf()
-  await setServes(driver, 0, SOURCE)
+  await setServes(driver, 0, source)
   await setServes(driver, 1, serves)
   const store = await openStore(driver)
   const faults = await ownerFaults(store.context, {})
@@ -54,6 +54,8 @@ test('buckets that went to a removed shard, and are nowhere else, are named', as
   expect(await faultsWith({ owns: '1366-4095' })).toMatchObject([
     { buckets: '0-9', owners: [], text: expect.stringMatching(/shard 0 gave them up in move 1/) as string },
   ])
+  const full = { ...SOURCE, away: [{ ...SOURCE.away[0]!, emptied: undefined }] }
+  expect(await faultsWith({ owns: '1366-4095' }, full)).toMatchObject([{ buckets: '0-9', owners: [] }])
 })
 
 test('buckets of two owners are named beside a removed shard', async () => {
