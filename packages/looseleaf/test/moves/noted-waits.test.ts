@@ -10,6 +10,7 @@ import { handOverOf, type HandOver } from '../../../store/test/hand-over.ts'
 import { openStore } from './stores.ts'
 
 const GROUP = '0-99'
+const WAIT = { timeout: 10_000 }
 
 let driver: Driver
 let move: HandOver
@@ -17,6 +18,8 @@ let store: DataStore
 let time: LeapingTime
 /** Ends the second before the next note. */
 let endSecond: () => void
+/** True while a second has not ended, so that a note is to come. */
+let isAsleep: boolean
 /** Failures of the saves of notes that are to come. */
 let failures: number
 let saves: number
@@ -27,6 +30,7 @@ beforeEach(async () => {
   time = leapingTime()
   failures = 0
   saves = 0
+  isAsleep = false
   const failing = faultyDriver(driver, ({ shard, table, operation, args: [task] }) => {
     if (shard !== 1 || table !== 'tasks' || operation !== 'claim' || task !== waitsTask(1)) return undefined
     saves++
@@ -47,6 +51,7 @@ async function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> 
   if (milliseconds < 500) return time.sleep(milliseconds, signal)
   await new Promise<void>((resolve) => {
     endSecond = resolve
+    isAsleep = true
     signal?.addEventListener('abort', () => resolve(), { once: true })
   })
 }
@@ -68,11 +73,14 @@ async function noted(): Promise<NotedWaits | undefined> {
   return waitsFromText(states.get(waitsTask(1))?.progress ?? '')
 }
 
-/** Ends a second, and waits until a note was tried so many times in all. */
-async function noteNow(tried: number): Promise<void> {
+/** Ends a second, and waits until a note was tried so many times in all; then for the next second if the note is to be made again. */
+async function noteNow(tried: number, isAgain = false): Promise<void> {
+  await expect.poll(() => isAsleep, WAIT).toBe(true)
+  isAsleep = false
   endSecond()
-  await expect.poll(() => saves).toBe(tried)
-  await new Promise((resolve) => setTimeout(resolve, 10))
+  await expect.poll(() => saves, WAIT).toBe(tried)
+  if (isAgain) await expect.poll(() => isAsleep, WAIT).toBe(true)
+  else await expect.poll(noted, WAIT).toBeDefined()
 }
 
 test('the waits of a second are noted together, and those of later seconds are added', async () => {
@@ -83,7 +91,7 @@ test('the waits of a second are noted together, and those of later seconds are a
   expect(await noted()).toEqual({ calls: 2, longestMs: 1_000 })
   await waitFor(40, createBucketWait(store.context, time.now() + 40))
   await noteNow(2)
-  expect(await noted()).toEqual({ calls: 3, longestMs: 1_000 })
+  await expect.poll(noted, WAIT).toEqual({ calls: 3, longestMs: 1_000 })
 })
 
 test('a call that waits several times counts once, with the sum of its waits', async () => {
@@ -97,7 +105,7 @@ test('a call that waits several times counts once, with the sum of its waits', a
 test('a note that fails is made again with the waits since', async () => {
   failures = 1
   await waitFor(50, createBucketWait(store.context, time.now() + 50))
-  await noteNow(1)
+  await noteNow(1, true)
   expect(await noted()).toBeUndefined()
   await waitFor(60, createBucketWait(store.context, time.now() + 60))
   await noteNow(2)
@@ -107,11 +115,11 @@ test('a note that fails is made again with the waits since', async () => {
 test('a note is given up after ten failures, and later waits are noted', async () => {
   failures = 10
   await waitFor(50, createBucketWait(store.context, time.now() + 50))
-  for (let tried = 1; tried <= 10; tried++) await noteNow(tried)
+  for (let tried = 1; tried < 10; tried++) await noteNow(tried, true)
+  endSecond()
+  await expect.poll(() => saves, WAIT).toBe(10)
   expect(await noted()).toBeUndefined()
-  endSecond = () => {
-    throw new Error('Nothing is left to note.')
-  }
+  isAsleep = false
   await waitFor(30, createBucketWait(store.context, time.now() + 30))
   await noteNow(11)
   expect(await noted()).toEqual({ calls: 1, longestMs: 30 })
