@@ -13,8 +13,8 @@ import type { Part, Phase } from './part.ts'
 export type EntityPhase = Exclude<Phase, 'dangling'>
 
 /**
- * Ranges of buckets by the move that brought them to their shard (`Placement.arrivalOfId`). A bucket that leaves the shard and comes back
- * has another move then.
+ * Ranges of buckets by the time at which they came to their shard (`Placement.arrivalOfId`). A bucket that leaves the shard and comes back
+ * has another time then.
  */
 export type BucketsByArrival = Readonly<Record<string, string>>
 

@@ -8,7 +8,7 @@ export interface BucketOwners {
   readonly sealed: ReadonlySet<number>
   /** Buckets that their new shard has not begun to serve, by the known catalogs. */
   readonly unserved: ReadonlySet<number>
-  /** Move by which the bucket came to its owner; -1 if the owner has always had it. Undefined if that is so for all buckets. */
+  /** Time at which the bucket came to its owner; -1 if the owner has always had it. Undefined if that is so for all buckets. */
   readonly arrivals: readonly number[] | undefined
 }
 
@@ -19,6 +19,8 @@ interface Ownership {
   readonly shard: number
   /** The move by which the bucket came to the shard; `NEVER` if no catalog has a record of it. */
   readonly move: number
+  /** Time of the shard's beginning with the bucket, or else the end of the other one's; `NEVER` if no catalog has a record of it. */
+  readonly arrival: number
   /** False if only the shard that gave the bucket up says so. */
   readonly isServed: boolean
 }
@@ -49,20 +51,23 @@ export function ownersOf(
     knownBuckets(`shard ${shard}`, text, bucketCount)
 
   const latest = layoutOwners.map((shard): Ownership | undefined =>
-    shards[shard]?.serves === undefined ? { shard, move: NEVER, isServed: true } : undefined,
+    shards[shard]?.serves === undefined ? { shard, move: NEVER, arrival: NEVER, isServed: true } : undefined,
   )
   const add = (bucket: number, ownership: Ownership): void => {
     if (isLater(ownership, latest[bucket])) latest[bucket] = ownership
   }
   for (const { number, serves } of serving) {
-    const arrivals = new Map<number, number>()
-    for (const { move, buckets } of serves.arrived ?? [])
+    const arrivals = new Map<number, Pick<Ownership, 'move' | 'arrival'>>()
+    for (const { move, buckets, begin: arrival } of serves.arrived ?? [])
       for (const bucket of known(number, buckets))
-        arrivals.set(bucket, Math.max(move, arrivals.get(bucket) ?? NEVER))
-    for (const bucket of known(number, serves.owns))
-      add(bucket, { shard: number, move: arrivals.get(bucket) ?? NEVER, isServed: true })
-    for (const { move, to, buckets } of serves.away ?? [])
-      for (const bucket of known(number, buckets)) add(bucket, { shard: to, move, isServed: false })
+        if (move > (arrivals.get(bucket)?.move ?? NEVER)) arrivals.set(bucket, { move, arrival })
+    for (const bucket of known(number, serves.owns)) {
+      const { move, arrival } = arrivals.get(bucket) ?? { move: NEVER, arrival: NEVER }
+      add(bucket, { shard: number, move, arrival, isServed: true })
+    }
+    for (const { move, to, buckets, end } of serves.away ?? [])
+      for (const bucket of known(number, buckets))
+        add(bucket, { shard: to, move, arrival: end, isServed: false })
   }
 
   const shardOfBucket = latest.map((ownership, bucket) => ownership?.shard ?? layoutOwners[bucket]!)
@@ -71,7 +76,7 @@ export function ownersOf(
     for (const { sealed: buckets = '' } of serves.leaving ?? [])
       for (const bucket of known(number, buckets)) if (shardOfBucket[bucket] === number) sealed.add(bucket)
   const unserved = new Set(latest.keys().filter((bucket) => latest[bucket]?.isServed !== true))
-  const arrivals = latest.map((ownership) => ownership?.move ?? NEVER)
+  const arrivals = latest.map((ownership) => ownership?.arrival ?? NEVER)
   return { shardOfBucket, sealed, unserved, arrivals }
 }
 

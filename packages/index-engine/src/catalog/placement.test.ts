@@ -113,6 +113,15 @@ describe('the owner of a bucket', () => {
     },
   )
 
+  test('a bucket that its new shard has lost, and got again by the same move, has arrived again', () => {
+    const arrivals = [arrival, { ...arrival, attempt: 2, begin: 20 }].map((record) => {
+      const placement = placed([{ owns: '0-1' }, { owns: '2-7', arrived: [record] }])
+      expect(placement.servedOn(1).get(2)).toBe(placement.arrivalOfId(at(2)))
+      return placement.arrivalOfId(at(2))
+    })
+    expect(new Set(arrivals).size).toBe(2)
+  })
+
   test('a bucket that came back belongs to its first shard, although the other catalog is from before', () => {
     const back = { ...arrival, move: 2, from: 1 }
     const placement = placed([

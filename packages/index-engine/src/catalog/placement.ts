@@ -19,11 +19,12 @@ export interface Placement {
    */
   isServed(id: Uint8Array): boolean
   /**
-   * Returns the move by which the entity's bucket came to its shard; -1 if the shard has always had it. By two catalogs with the same
-   * shard and the same arrival, the shard owned the bucket all the time in between.
+   * Returns the time at which the entity's bucket came to its shard; -1 if the shard has always had it. By two catalogs with the same
+   * shard and the same arrival, the shard owned the bucket all the time in between. One move may bring a bucket twice, with new places of
+   * its entities, if the shard has lost it.
    */
   arrivalOfId(id: Uint8Array): number
-  /** Returns the buckets whose entities a shard serves, each with the move by which it came (`arrivalOfId`). Empty without buckets. */
+  /** Returns the buckets whose entities a shard serves, each with the time at which it came (`arrivalOfId`). Empty without buckets. */
   servedOn(shard: number): ReadonlyMap<number, number>
   /** The shards of index rows and claims. */
   readonly rows: RowPlacement

@@ -142,9 +142,9 @@ export function placeBefore(catalog: PlacedCatalog, shard: number, buckets: Iter
   const { arrived = [] } = catalog.shards[shard]?.serves ?? {}
   const served = catalog.placement.servedOn(shard)
   const places = new Map<number, number>()
-  for (const { move, buckets: text, afterAddedId } of arrived)
+  for (const { begin, buckets: text, afterAddedId } of arrived)
     for (const bucket of bucketsIn(text))
-      if (served.get(bucket) === move)
+      if (served.get(bucket) === begin)
         places.set(bucket, Math.min(afterAddedId, places.get(bucket) ?? Infinity))
   const first = Math.min(...Array.from(buckets, (bucket) => places.get(bucket) ?? 0))
   return first === Infinity ? 0 : first

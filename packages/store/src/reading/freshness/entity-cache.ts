@@ -54,7 +54,7 @@ interface Kept {
   readonly body: Uint8Array
   /** Moment just before the statement was sent that read it. */
   readonly asOf: number
-  /** Shard that it was read from, and the move by which the bucket had come there (`Placement.arrivalOfId`). */
+  /** Shard that it was read from, and the time at which the bucket had come there (`Placement.arrivalOfId`). */
   readonly shard: number
   readonly arrival: number
 }
