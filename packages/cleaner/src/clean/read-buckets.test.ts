@@ -9,7 +9,7 @@ const partThatRead = (entities: string, check = ''): Part => ({
   read: { entities, check },
 })
 
-test('buckets are grouped by the move that brought them', () => {
+test('buckets are grouped by the time at which they came', () => {
   const served = new Map([
     [3, -1],
     [4, 7],
