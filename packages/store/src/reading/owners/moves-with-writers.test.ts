@@ -82,7 +82,7 @@ test('no read is older than a write that was acknowledged before it began, while
       leaving: [{ ...motion, to, sealed: '0-2047' }],
     })
     // Writers that know no seal are refused from here on, because the next change of the shard refuses what they have begun.
-    const given: ShardServes = { owns: other(from), away: [{ ...motion, to, end: 1 }] }
+    const given: ShardServes = { owns: other(from), away: [{ ...motion, to, end: move }] }
     await change(from, given)
     const { epoch } = (await target.catalog.load())!
     const rows = (await source.entities.pageByAdded(0, 500, { maxBody: 1_000_000 })) as readonly EntityRow[]
@@ -96,7 +96,7 @@ test('no read is older than a write that was acknowledged before it began, while
     for (let turns = move % 5; turns > 0; turns--) await turn()
     const taken: ShardServes = {
       owns: all(to),
-      arrived: [{ ...motion, from, afterAddedId: 0, end: 1, begin: 2 }],
+      arrived: [{ ...motion, from, afterAddedId: 0, end: move, begin: move }],
     }
     await change(to, taken)
     serves.push(from === 0 ? [given, taken] : [taken, given])
