@@ -2,16 +2,16 @@ import type { PlacedCatalog } from '@looseleaf/index-engine/internal'
 import { expect, test } from 'vitest'
 import { placeBefore } from './walk-owned.ts'
 
-const ARRIVED = { attempt: 1, from: 1, end: 1, begin: 2 }
+const ARRIVED = { attempt: 1, from: 1, end: 1 }
 
-/** A catalog of shard 0 that owns bucket 1 since ever, 5 to 7 since move 2, and 8 since move 3. */
+/** A catalog of shard 0 that owns bucket 1 since ever, 5 since the begin 20, 6 and 7 since 25, and 8 since 30. */
 function catalogOf(arrived: readonly object[] | undefined): PlacedCatalog {
   const served = new Map([
     [1, 0],
-    [5, 2],
-    [6, 2],
-    [7, 2],
-    [8, 3],
+    [5, 20],
+    [6, 25],
+    [7, 25],
+    [8, 30],
   ])
   return {
     shards: [{ serves: arrived && { owns: '1,5-8', arrived } }],
@@ -20,11 +20,11 @@ function catalogOf(arrived: readonly object[] | undefined): PlacedCatalog {
 }
 
 const ARRIVALS = [
-  { ...ARRIVED, move: 2, buckets: '5-6', afterAddedId: 70 },
-  { ...ARRIVED, move: 2, buckets: '6-7', afterAddedId: 50 },
-  { ...ARRIVED, move: 3, buckets: '8', afterAddedId: 90 },
+  { ...ARRIVED, move: 2, begin: 20, buckets: '5-6', afterAddedId: 70 },
+  { ...ARRIVED, move: 2, begin: 25, buckets: '6-7', afterAddedId: 50 },
+  { ...ARRIVED, move: 3, begin: 30, buckets: '8', afterAddedId: 90 },
   // An earlier arrival of a bucket that has left since.
-  { ...ARRIVED, move: 1, buckets: '8', afterAddedId: 10 },
+  { ...ARRIVED, move: 1, begin: 10, buckets: '8', afterAddedId: 10 },
 ]
 
 test.each([
