@@ -17,8 +17,8 @@ describe('an attempt at the source', () => {
   test('each attempt has a greater number than those that source and target know, and keeps records of other moves', async () => {
     const other = { ...OTHER, to: 2 }
     await moving.setServes(0, { owns: OWNED[0], leaving: [other] })
-    expect(await leave(work)).toEqual({ attempt: 1, buckets: BUCKETS })
-    expect(await leave(work)).toEqual({ attempt: 2, buckets: BUCKETS })
+    expect(await leave(work)).toEqual({ attempt: 1, buckets: BUCKETS, lost: '' })
+    expect(await leave(work)).toEqual({ attempt: 2, buckets: BUCKETS, lost: '' })
     expect((await moving.servesOf(0)).leaving).toEqual([
       other,
       { move: 1, attempt: 2, buckets: BUCKETS, to: 1 },
@@ -28,7 +28,7 @@ describe('an attempt at the source', () => {
     expect(await leave(work)).toMatchObject({ attempt: 8 })
     const away = { move: 1, attempt: 20, buckets: '0-3', to: 1, end: 1 }
     await moving.setServes(0, { owns: '4-1365', away: [away] })
-    expect(await leave(work)).toEqual({ attempt: 21, buckets: '4-9' })
+    expect(await leave(work)).toEqual({ attempt: 21, buckets: '4-9', lost: '' })
   })
 
   test('no attempt begins when the source has given all buckets up, or does not own the rest', async () => {

@@ -131,7 +131,7 @@ test('an undo deletes the copies at the target, and the records of the attempt',
     rows.map(({ id, version, body }) => ({ id, version, body: body ?? null })),
     { epoch, updated: floor },
   )
-  expect(attempt).toEqual({ attempt: 1, buckets: BUCKETS })
+  expect(attempt).toEqual({ attempt: 1, buckets: BUCKETS, lost: '' })
   expect(await entitiesOn(1)).toBe(20)
   const other = { move: 9, attempt: 1, buckets: '2800', from: 2, afterAddedId: 0 }
   await moving.setServes(1, {

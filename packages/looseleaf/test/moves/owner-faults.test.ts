@@ -71,6 +71,7 @@ test('buckets with several owners belong to the shard of the latest arrival', as
     {
       buckets: '0-4',
       owners: [0, 1, 2],
+      isRepairable: false,
       text: expect.stringMatching(
         /^The buckets 0-4 belong to shard 1, and shard 0, 2 has gone back to a state .* Processes use shard 1\. Bring the server of shard 0, 2 back/,
       ),
@@ -78,6 +79,7 @@ test('buckets with several owners belong to the shard of the latest arrival', as
     {
       buckets: '5-9',
       owners: [0, 1],
+      isRepairable: false,
       text: expect.stringMatching(/^The buckets 5-9 belong to shard 1, and shard 0 has gone back/),
     },
   ])
@@ -96,6 +98,7 @@ test('buckets that no shard owns and no record names are named', async () => {
     {
       buckets: '100-109',
       owners: [],
+      isRepairable: false,
       text: expect.stringMatching(/^The buckets 100-109 are on no shard, and/),
     },
   ])
