@@ -24,7 +24,7 @@ export interface ShardServes {
 interface BucketsInMotion {
   /** Id of the move (`LayoutMove.id`). */
   readonly move: number
-  /** Number of the attempt at these buckets, from 1. A later attempt of the same move has a greater number. */
+  /** Number of the attempt at these buckets, which follows the epoch of the source. A later attempt of the same move has a greater number. */
   readonly attempt: number
   /** Ranges such as `77-96`. */
   readonly buckets: string

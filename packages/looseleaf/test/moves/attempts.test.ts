@@ -17,18 +17,40 @@ describe('an attempt at the source', () => {
   test('each attempt has a greater number than those that source and target know, and keeps records of other moves', async () => {
     const other = { ...OTHER, to: 2 }
     await moving.setServes(0, { owns: OWNED[0], leaving: [other] })
-    expect(await leave(work)).toEqual({ attempt: 1, buckets: BUCKETS, lost: '' })
-    expect(await leave(work)).toEqual({ attempt: 2, buckets: BUCKETS, lost: '' })
+    const first = (await leave(work))!
+    expect(first).toMatchObject({ buckets: BUCKETS, lost: '' })
+    const second = (await leave(work))!
+    expect(second.attempt).toBeGreaterThan(first.attempt)
     expect((await moving.servesOf(0)).leaving).toEqual([
       other,
-      { move: 1, attempt: 2, buckets: BUCKETS, to: 1 },
+      { move: 1, attempt: second.attempt, buckets: BUCKETS, to: 1 },
     ])
-    const coming = { move: 1, attempt: 7, buckets: BUCKETS, from: 0, afterAddedId: 0 }
+    const later = second.attempt + 1e12
+    const coming = { move: 1, attempt: later, buckets: BUCKETS, from: 0, afterAddedId: 0 }
     await moving.setServes(1, { owns: OWNED[1], coming: [coming] })
-    expect(await leave(work)).toMatchObject({ attempt: 8 })
-    const away = { move: 1, attempt: 20, buckets: '0-3', to: 1, end: 1 }
+    expect(await leave(work)).toMatchObject({ attempt: later + 1 })
+    const away = { move: 1, attempt: later + 20, buckets: '0-3', to: 1, end: 1 }
     await moving.setServes(0, { owns: '4-1365', away: [away] })
-    expect(await leave(work)).toEqual({ attempt: 21, buckets: '4-9', lost: '' })
+    expect(await leave(work)).toEqual({ attempt: later + 21, buckets: '4-9', lost: '' })
+  })
+
+  test('an attempt at lost buckets has another number than one that ended without a record', async () => {
+    const away = { move: 1, attempt: 1, buckets: BUCKETS, to: 1, end: 1 }
+    await moving.setServes(0, { owns: '10-1365', away: [away] })
+    const first = (await leave(work, BUCKETS))!
+    // The target has begun meanwhile, and loses the buckets again.
+    expect(await leave(work, '')).toBeUndefined()
+    expect((await leave(work, BUCKETS))!.attempt).toBeGreaterThan(first.attempt)
+  })
+
+  test('an attempt has another number than one that the source has lost', async () => {
+    const source = moving.driver.shards[0]!
+    const before = (await source.catalog.load())!
+    const first = (await leave(work))!
+    // A failover takes longer than a tick of the clock.
+    while ((await source.now()) <= first.attempt);
+    expect(await source.catalog.change(before, await moving.epochOf(0))).toBe(true)
+    expect((await leave(work))!.attempt).toBeGreaterThan(first.attempt)
   })
 
   test('no attempt begins when the source has given all buckets up, or does not own the rest', async () => {
@@ -136,13 +158,13 @@ describe('an attempt at the target', () => {
 
   test('a renewal tells a lost attempt from one that another process has taken over', async () => {
     const attempt = await moving.begin()
-    await moving.begin()
+    const later = await moving.begin()
     await expect(renewTarget(work, attempt, UNKNOWN)).rejects.toMatchObject(
       endedFor('another process has taken it over or ended it'),
     )
-    expect(await renewTarget(work, { ...attempt, attempt: 3 }, UNKNOWN)).toBeUndefined()
+    expect(await renewTarget(work, { ...later, attempt: later.attempt + 1 }, UNKNOWN)).toBeUndefined()
     await moving.setServes(1, { owns: OWNED[1] })
-    expect(await renewTarget(work, { ...attempt, attempt: 2 }, UNKNOWN)).toBeUndefined()
+    expect(await renewTarget(work, later, UNKNOWN)).toBeUndefined()
     expect(await hasKept(work, attempt, UNKNOWN)).toBe(false)
   })
 

@@ -14,8 +14,6 @@ import { announcedMove, BUCKETS, endedFor, OWNED, type AnnouncedMove } from './a
 
 /** A record of another move on the same shard. */
 const OTHER = { move: 9, attempt: 1, buckets: '100-101' }
-/** The record of the first attempt at the source. */
-const LEAVING = { move: 1, attempt: 1, buckets: BUCKETS, to: 1 }
 
 let moving: AnnouncedMove
 let work: MoveWork
@@ -27,11 +25,12 @@ beforeEach(async () => {
   work = moving.work
 })
 
-/** Gives buckets up at the source, with a seal. */
-async function giveUp(group: string): Promise<void> {
+/** Gives buckets up at the source, with a seal. Returns the number of the attempt. */
+async function giveUp(group: string): Promise<number> {
   const attempt = await moving.begin()
   const sealed = await seal(work, attempt, group)
   expect(await handOver(work, attempt, group, sealed, { end: 5, last: undefined })).toBeDefined()
+  return attempt.attempt
 }
 
 describe('a seal', () => {
@@ -41,9 +40,10 @@ describe('a seal', () => {
     await moving.setServes(0, { owns: OWNED[0], leaving: [other], away: [away] })
     const attempt = await moving.begin()
     const sealed = await seal(work, attempt, '0-3')
-    const leaving = { move: 1, attempt: 1, buckets: BUCKETS, to: 1 }
+    const { attempt: number } = attempt
+    const leaving = { move: 1, attempt: number, buckets: BUCKETS, to: 1 }
     expect(sealed.serves.leaving).toEqual([other, { ...leaving, sealed: '0-3' }])
-    const record = { move: 1, attempt: 1, buckets: '0-3', to: 1, end: 7, last: undefined }
+    const record = { move: 1, attempt: number, buckets: '0-3', to: 1, end: 7, last: undefined }
     expect(await handOver(work, attempt, '0-3', sealed, { end: 7, last: undefined })).toEqual(record)
     expect(await moving.servesOf(0)).toMatchObject({
       owns: '4-1365',
@@ -53,8 +53,8 @@ describe('a seal', () => {
     await beginTarget(work.context, 1)
     expect(await moving.servesOf(1)).toMatchObject({
       owns: '0-3,1366-2730',
-      coming: [{ move: 1, attempt: 1, buckets: '4-9', from: 0 }],
-      arrived: [{ move: 1, attempt: 1, buckets: '0-3', from: 0, end: 7 }],
+      coming: [{ move: 1, attempt: number, buckets: '4-9', from: 0 }],
+      arrived: [{ move: 1, attempt: number, buckets: '0-3', from: 0, end: 7 }],
     })
     // The last group leaves no record of the move that leaves.
     const rest = await seal(work, attempt, '4-9')
@@ -69,7 +69,9 @@ describe('a seal', () => {
     const attempt = await moving.begin()
     const sealed = await seal(work, attempt, '0-3')
     await unseal(work, attempt)
-    expect((await moving.servesOf(0)).leaving).toEqual([LEAVING])
+    expect((await moving.servesOf(0)).leaving).toEqual([
+      { move: 1, attempt: attempt.attempt, buckets: BUCKETS, to: 1 },
+    ])
     expect(await handOver(work, attempt, '0-3', sealed, { end: 7, last: undefined })).toBeUndefined()
     expect(await moving.servesOf(0)).toMatchObject({ owns: OWNED[0] })
     expect((await moving.servesOf(0)).away).toBeUndefined()
@@ -106,12 +108,13 @@ describe('a seal', () => {
         return fate === 'made' ? { after: lost } : { before: lost }
       }
       const away = await handOver(work, attempt, '0-3', sealed, { end: 7, last: undefined })
+      const record = { move: 1, attempt: attempt.attempt, to: 1 }
       expect(away).toEqual(
-        fate === 'made' ? { move: 1, attempt: 1, buckets: '0-3', to: 1, end: 7, last: undefined } : undefined,
+        fate === 'made' ? { ...record, buckets: '0-3', end: 7, last: undefined } : undefined,
       )
       const { owns, leaving } = await moving.servesOf(0)
       expect(owns).toBe(fate === 'made' ? '4-1365' : OWNED[0])
-      expect(leaving).toEqual([fate === 'made' ? { ...LEAVING, buckets: '4-9' } : LEAVING])
+      expect(leaving).toEqual([{ ...record, buckets: fate === 'made' ? '4-9' : BUCKETS }])
       // The change that is still on its way has no effect.
       expect(await moving.epochOf(0)).not.toBe(sealed.catalog.epoch)
     },
@@ -139,8 +142,8 @@ describe('buckets that were given up', () => {
   test('a target that has begun with them has lost none, also by a later move', async () => {
     const lost = async (): Promise<string> => (await lostByTarget(work)).buckets
     expect(await lost()).toBe('')
-    await giveUp('0-3')
-    expect(await lostByTarget(work)).toEqual({ attempt: 1, buckets: '0-3' })
+    const attempt = await giveUp('0-3')
+    expect(await lostByTarget(work)).toEqual({ attempt, buckets: '0-3' })
     await beginTarget(work.context, 1)
     expect(await lost()).toBe('')
     const arrival = { move: 1, attempt: 1, buckets: '0-3', from: 0, end: 5, begin: 6, afterAddedId: 0 }

@@ -17,6 +17,7 @@ import {
   bucketsOfMove,
   changeOwn,
   loadOwn,
+  loadTimed,
   ofMove,
   ofOthers,
   type OwnBuckets,
@@ -50,10 +51,11 @@ export interface KnownTarget {
  * that the target has `lost`; default: those of the attempt before. Resolves with undefined if there are none. From then on the source purges
  * no tombstones of these buckets, and refuses the steps of an earlier attempt.
  *
- * So the record of an attempt stays while the target lacks a bucket. Without it:
+ * No number is given twice, because it follows the epoch and the clock of the source. The numbers of the records alone would not do:
  * 1. A mover begins an attempt at lost buckets, and is suspended before the target has it.
- * 2. Another mover begins an attempt with the same number, and hands a group over. The target accepts a write.
- * 3. The first one finds its number at the target, and deletes what is there.
+ * 2. The target comes back, and begins. Another mover ends the attempt, so its record is gone. The target loses the buckets again.
+ * 3. That mover begins an attempt with the same number, and hands a group over. The target accepts a write.
+ * 4. The first one finds its number at the target, and deletes what is there.
  *
  * The source takes lost buckets not back. Only their new record lets the target begin, and a target that comes back with the old copies refuses the
  * new ones.
@@ -66,8 +68,12 @@ export interface KnownTarget {
  */
 export async function leave(work: MoveWork, lost?: string): Promise<Attempt | undefined> {
   const { context, move, signal } = work
-  // A source that went back to an earlier state would give numbers that the target refuses.
-  const target = await loadOwn(context, move.to, { signal })
+  const [target, timed] = await Promise.all([
+    // A source that went back to an earlier state, with an earlier clock, would give numbers that the target refuses.
+    loadOwn(context, move.to, { signal }),
+    loadTimed(context, move.from, { signal }),
+  ])
+  const now = timed.now ?? 0
   const [coming] = ofMove(target.serves.coming, move.id)
   const own = await changeOwn(
     context,
@@ -82,12 +88,14 @@ export async function leave(work: MoveWork, lost?: string): Promise<Attempt | un
       if (buckets === '') return left === '' ? undefined : { ...serves, leaving: others }
       if (!rangesInclude(serves.owns, kept))
         throw endedMove(move, `shard ${move.from} does not own all of its buckets`)
-      const records = [...ofMove(serves.leaving, move.id), ...ofMove(serves.away, move.id)]
-      const attempt = 1 + Math.max(coming?.attempt ?? 0, ...records.map((record) => record.attempt))
+      const records = [coming, ...ofMove(serves.leaving, move.id), ...ofMove(serves.away, move.id)]
+      const known = records.map((record) => record?.attempt ?? 0)
+      const attempt = Math.max(now, 1 + Math.max(source.catalog.epoch, ...known))
       const leaving: LeavingBuckets = { move: move.id, attempt, buckets, to: move.to }
       return { ...serves, leaving: [...(others ?? []), leaving] }
     },
     { signal },
+    timed,
   )
   const [found] = ofMove(own.serves.leaving, move.id)
   if (found === undefined) return undefined
