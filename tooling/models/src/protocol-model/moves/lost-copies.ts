@@ -65,6 +65,7 @@ export interface LossWorld {
   versions: number[]
   /** Versions at the source, which stands still once it has given the bucket up. */
   source: number[]
+  /** Number of the last attempt. Each one has its own, which `attempt-numbers.ts` shows. */
   attempt: number
   isSealed: boolean
   away: { readonly attempt: number; readonly last: Copy | null } | null
