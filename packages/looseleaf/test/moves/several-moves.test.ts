@@ -163,7 +163,8 @@ test('a move that fails leaves those before it done, and the announced ones to t
 
 test('every shard has the announcement of a move before its first copy, although the process that announced it has died', async () => {
   const driver = await memoryShards(3).connect()
-  await filledStore(driver, 60)
+  // Some of them are in the buckets that move.
+  await filledStore(driver, 400)
   const dying = faultyDriver(driver, ({ shard, table, operation }) =>
     shard === 2 && table === 'catalog' && operation === 'change'
       ? { before: () => Promise.reject(new LooseleafError('CLOSED', 'The process has died.')) }
