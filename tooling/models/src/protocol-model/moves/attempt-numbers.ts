@@ -59,7 +59,13 @@ function beginsAttempt(guards: AttemptGuards, maxChanges: number): NumberStep[] 
         return undefined
       },
     },
-    { label: 'lets the target begin', run: (world) => beginTarget(world) },
+    {
+      label: 'lets the target begin',
+      run(world): StepResult {
+        beginTarget(world)
+        return undefined
+      },
+    },
     {
       label: 'looks for lost buckets',
       run({ source, target }, local): StepResult {
