@@ -25,8 +25,9 @@ import { lineOfOne, workOn } from './work-on-move.ts'
  * over in groups, each of which is sealed for the time of its last copy, and deletes them on the source. Returns the report of the move when
  * it is over, or when consumers have had changes to handle on the source for ten seconds (`emptying`); a cleaner deletes the rows later.
  *
- * The call may be interrupted at any point and repeated, in this process or another: the move stays announced, and `resumeMoves` or the same
- * call goes on with it. While another process works on it, the call waits. Throws `BAD_OPTION` for an impossible move; `CONFLICT` if a bucket
+ * The call may be interrupted at any point: the move stays announced, and `resumeMoves` goes on with it, in this process or another. So does
+ * the same call until the first buckets are handed over; from then on it rejects with `CONFLICT`. While another process works on the move, the
+ * call waits. Throws `BAD_OPTION` for an impossible move; `CONFLICT` if a bucket
  * is in another move, or if copies differ; `ABORTED`; and errors of shards that stay down. Rejects with every reason against the move at once,
  * before anything is announced.
  */
