@@ -6,7 +6,7 @@ import { bundleOf } from '@looseleaf-tooling/vitest/bundle'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import { DataStore, mysqlShards } from 'looseleaf'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { indexes } from '../src/queue/kinds.ts'
+import { indexes, Job } from '../src/queue/kinds.ts'
 import { createQueue, type Queue } from '../src/queue/queue.ts'
 import { queueOptions, type Line } from './queue-options.ts'
 
@@ -42,6 +42,29 @@ test('workers that are killed at any time lose no job, and none is done again be
   expect(dead.map(({ id }) => id).toSorted()).toEqual([...ids.fails, ...ids.kills].toSorted())
   for (const { attempts } of dead) expect(attempts).toBe(queueOptions.maxAttempts)
   expect(await queue.size()).toBe(0)
+})
+
+test('a page of due jobs examines no rows of jobs that were taken, finished or given back', async () => {
+  const { urls } = await freshShards(2)
+  await using store = await DataStore.open({ shards: mysqlShards(urls), indexes, migrate: true })
+  let now = Date.now()
+  const queue = createQueue(store, 'mail', { ...queueOptions, stripes: 1, now: () => now })
+  for (let i = 0; i < 40; i++) await queue.add(`${i}`, `${i}`)
+  const { byDue } = Job.in(store)
+  let examined = 0
+  let delivered = 0
+  while ((await queue.size()) > 0) {
+    now += queueOptions.leaseMs
+    const due = await byDue.page({ stripe: 'mail/0', due: { lte: new Date(now) } }, { limit: 10 })
+    examined += due.cost.rowsExamined
+    const taken = await queue.take(0, 10)
+    delivered += taken.length
+    for (const [i, job] of taken.entries())
+      if (i % 2 === 0) await queue.finish(job)
+      else await queue.fail(job, 'not today')
+  }
+  expect(examined).toBe(delivered)
+  expect(delivered).toBeGreaterThan(40)
 })
 
 /** Runs workers until the queue is empty, kills some of them meanwhile, and returns the lines of all logs. */
