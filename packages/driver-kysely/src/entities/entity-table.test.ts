@@ -67,11 +67,18 @@ describe('writes with a stale epoch', () => {
     expect(outcome).toMatchObject(refused)
   })
 
-  test('an insert is rejected if the database reports the fence', async () => {
-    const outcome = await shard.act([['INSERT', { fault: 'fence-refused' }]], () =>
+  const insert = (...steps: readonly Step[]) =>
+    shard.act([['INSERT', { fault: 'fence-refused' }], ...steps], () =>
       shard.entities.insert([{ id: A, version: 1, body: text }], { epoch }),
     )
-    expect(outcome).toMatchObject(refused)
+
+  test('an insert is rejected if the database reports the fence, and the catalog has another epoch', async () => {
+    expect(await insert([EPOCH, { rows: [{ epoch: 2 }] }])).toMatchObject(refused)
+  })
+
+  test('an insert is sent again if the fence refused it for its time, and is rejected if it is refused again', async () => {
+    expect(await insert(here, ['INSERT', { changed: 1 }])).toEqual(won(undefined))
+    expect(await insert(here, ['INSERT', { fault: 'fence-refused' }])).toMatchObject(refused)
   })
 })
 

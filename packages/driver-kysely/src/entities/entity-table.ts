@@ -141,20 +141,19 @@ export function createEntityTable(options: BatchedTableOptions, localRows: Local
         first.body,
       ]
       for (const { id, version, body } of rest) parameters.push(id, version, body)
-      const isSingle = rows.length === 1
       const before = beforeEntities(rows)
       const send = (readsFloor: boolean): Promise<unknown> => {
         const query = session.shape(
           `insert ${rows.length} ${readsFloor}`,
           () => statements.insert(rows.length, readsFloor),
-          { keep: isSingle ? 'common' : undefined },
+          { keep: rows.length === 1 && !readsFloor ? 'common' : undefined },
         )
         return write([...before, { query, parameters, faults }], call)
       }
       try {
-        await send(isSingle)
+        await send(false)
       } catch (error) {
-        if (isSingle || !isLooseleafError(error, 'STALE_EPOCH')) throw error
+        if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
         // If the epoch still fits, the floor is ahead of the clock: it was raised while the insert waited, which is rare.
         await refuseStaleEpoch(call.epoch, reading(call))
         await send(true)

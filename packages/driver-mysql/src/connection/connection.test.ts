@@ -9,6 +9,7 @@ import type { ClientAnswer, ClientConnection } from './mysql2.ts'
 function connect(
   refusal?: { readonly errno: number },
   packet: ClientConnection['queryAll'] = () => {},
+  isDirect = true,
 ): {
   readonly connection: Connection
   readonly sent: string[]
@@ -42,7 +43,7 @@ function connect(
   const connection = createConnection({
     client,
     token: Buffer.alloc(8),
-    isDirect: true,
+    isDirect,
     maxPacketBytes: 1_000_000,
     isolationName: 'tx_isolation',
     health: { answered: () => {}, failed: () => {}, silent: () => {} },
@@ -163,14 +164,19 @@ const sendPacket = (connection: Connection): Promise<PacketAnswer | undefined> =
     ['A ?', 'B'].map((sql) => ({ ...CompiledQuery.raw(sql, sql === 'A ?' ? [1] : []), write: true })),
   )
 
-test('a packet has the statements in a transaction, and the check of the token behind it', async () => {
-  const { connection, sent } = connect(undefined, answering(OPEN, OPEN, OPEN, COMMITTED))
+test.each([
+  ['', true, ''],
+  [
+    ', and the check of the token behind it if there is a pooler',
+    false,
+    "; SELECT 18446744073709551615 + (NOT (@looseleaf <=> x'0000000000000000'))",
+  ],
+])('a packet has the statements in a transaction%s', async (_, isDirect, check) => {
+  const { connection, sent } = connect(undefined, answering(OPEN, OPEN, OPEN, COMMITTED), isDirect)
   expect(await sendPacket(connection)).toMatchObject({
     results: [{ numAffectedRows: 1n }, { numAffectedRows: 1n }],
   })
-  expect(sent).toEqual([
-    "packet START TRANSACTION; A 1; B; COMMIT; SELECT 18446744073709551615 + (NOT (@looseleaf <=> x'0000000000000000'))",
-  ])
+  expect(sent).toEqual([`packet START TRANSACTION; A 1; B; COMMIT${check}`])
   expect(connection.usable).toBe(true)
 })
 

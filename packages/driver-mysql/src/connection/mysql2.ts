@@ -28,8 +28,8 @@ export interface ClientConnection {
   connected(done: (error: unknown) => void): void
   query(statement: { sql: string }, done: (error: unknown, answer: ClientAnswer) => void): void
   /**
-   * Sends several statements in one text, each of which changes something but the last, which selects. `onAnswer` gets the answers one by
-   * one, but that of the last, which is the result. After an error the server runs no further statement.
+   * Sends several statements in one text. `onAnswer` gets the counts of each that returns no rows. After an error the server runs no further
+   * statement.
    */
   queryAll(
     statement: { sql: string },
@@ -117,14 +117,13 @@ export function connectClient(address: ShardAddress, password: string): ClientCo
   client.on('connect', () => {
     statusAfterRows = watchStatus(client.stream)
   })
+  // The result is undefined for an error, which has no status either.
+  const statusOf = (result: LibraryResult | undefined): number | undefined =>
+    result === undefined || 'affectedRows' in result ? result?.serverStatus : statusAfterRows()
   const withStatus =
     (done: (error: unknown, answer: ClientAnswer) => void) =>
-    (error: unknown, result: LibraryResult): void => {
-      // `result` is undefined for an error, which has no status either.
-      const status =
-        result === undefined || 'affectedRows' in result ? result?.serverStatus : statusAfterRows()
-      done(error, { result, status })
-    }
+    (error: unknown, result: LibraryResult): void =>
+      done(error, { result, status: statusOf(result) })
 
   return {
     connected(done) {
@@ -132,8 +131,13 @@ export function connectClient(address: ShardAddress, password: string): ClientCo
       client.on('error', (error) => done(error))
     },
     query: (statement, done) => void client.query(statement, withStatus(done)),
-    // mysql2 emits counts, and collects rows.
-    queryAll: (statement, onAnswer, done) => client.query(statement, withStatus(done)).on('result', onAnswer),
+    queryAll: (statement, onAnswer, done) =>
+      void client
+        .query(statement, (error, results) =>
+          done(error, { result: results, status: statusOf((results as LibraryResult[] | undefined)?.at(-1)) }),
+        )
+        // mysql2 emits counts, and collects rows.
+        .on('result', onAnswer),
     execute: (statement, done) => client.execute(statement, withStatus(done)),
     end: (done) => client.end(done),
     destroy() {

@@ -39,11 +39,12 @@ export interface PacketOptions {
 const PACKET_OVERHEAD_BYTES = 1024
 
 /**
- * Sends transactions as packets: `START TRANSACTION`, the statements, `COMMIT` and the check of the token in one text. The server runs
- * them in order, and none after the first that fails. Statements are never sent one after the other without their answers: a deadlock
- * undoes the transaction, and the next of them would commit by itself.
+ * Sends transactions as packets: `START TRANSACTION`, the statements and `COMMIT` in one text. The server runs them in order, and none after
+ * the first that fails. Statements are never sent one after the other without their answers: a deadlock undoes the transaction, and the
+ * next of them would commit by itself.
  *
- * Every prefix has to be right as well, because a pooler may take a packet apart. The writers of packets see to that by their order.
+ * A pooler may take a packet apart. So every prefix has to be right as well, and the writers of packets see to that by their order. `COMMIT`
+ * compares no token, so a check of the token follows it there.
  */
 export function createPackets(
   options: PacketOptions,
@@ -69,6 +70,9 @@ export function createPackets(
     }
   }
 
+  // Without a pooler the statements before the COMMIT have compared the token of the same session.
+  const ending = isDirect ? ['COMMIT'] : ['COMMIT', tokenStatement(token)]
+
   /** Returns why these answers do not come from one transaction of this connection, or undefined. */
   function mismatchOf(answers: readonly StatedCounts[], statements: number): string | undefined {
     for (const [i, { serverStatus }] of answers.entries()) {
@@ -81,7 +85,7 @@ export function createPackets(
   return async (queries) => {
     if (use.isRefused || mayBeTooLong(queries, maxPacketBytes)) return undefined
     const texts = queries.map((query) => textOf(query, token))
-    const sql = `START TRANSACTION; ${texts.join('; ')}; COMMIT; ${tokenStatement(token)}`
+    const sql = ['START TRANSACTION', ...texts, ...ending].join('; ')
     if (sql.length >= maxPacketBytes) return undefined
     const answers: StatedCounts[] = []
     const isComplete = (): boolean => answers.length === queries.length + 2

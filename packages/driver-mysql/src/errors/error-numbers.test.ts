@@ -3,8 +3,8 @@ import { LooseleafError, errorCodes, type ErrorCode } from '@looseleaf/core'
 import { errorNumbers, refusedOutright } from './error-numbers.ts'
 import { clientError, endsConnection, mysqlFault, saysDown } from './errors.ts'
 
-const serverError = (errno: number): Error =>
-  Object.assign(new Error('secret'), { errno, code: 'ER_SOME', sql: 'secret', sqlMessage: 'secret' })
+const serverError = (errno: number, text = 'secret'): Error =>
+  Object.assign(new Error(text), { errno, code: 'ER_SOME', sql: 'secret', sqlMessage: text })
 
 /** Each row: error, fault of a read, fault of a write, whether it ends the connection, whether it counts against the server. */
 type Row = readonly [name: string, error: Error, read: string, write: string, ...marks: ('ends' | 'down')[]]
@@ -96,7 +96,18 @@ const rows: readonly Row[] = [
   server('data too long', 1406, 'STATEMENT_FAILED', 'STATEMENT_FAILED'),
   server('out of range', 1264, 'STATEMENT_FAILED', 'STATEMENT_FAILED'),
   server('duplicate', 1062, 'duplicate', 'duplicate'),
-  server('another epoch', 1242, 'fence-refused', 'fence-refused'),
+  [
+    '1690 another epoch',
+    serverError(1690, "DOUBLE value is out of range in 'exp(1000 + octet_length(@`looseleaf`))'"),
+    'fence-refused',
+    'fence-refused',
+  ],
+  [
+    '1690 another epoch, of a server that speaks German',
+    serverError(1690, "DOUBLE-Wert ist außerhalb des gültigen Bereichs in 'exp(1008)'"),
+    'fence-refused',
+    'fence-refused',
+  ],
   server('a session without its token', 1690, 'STATEMENT_FAILED', 'STATEMENT_FAILED', 'ends'),
   server(
     'a prepared statement of another session, MySQL',

@@ -12,8 +12,14 @@ export type ErrorMark = 'unsure' | 'undone' | 'ends' | 'down'
 
 export type ErrorMeaning = readonly [kind: TableFault | ErrorCode, message: string, ...marks: ErrorMark[]]
 
-/** Error of a statement whose token is not that of the session, see `settings/session-token.ts`. */
-export const OTHER_SESSION = 1690
+/**
+ * Error of a number that overflows. A BIGINT is that of a token of another session, see `settings/session-token.ts`, and a DOUBLE that of a
+ * value that is `required`, see the flavor. No other statement of the driver calculates.
+ */
+export const OVERFLOW = 1690
+
+/** Meaning of the second kind. */
+export const fenceRefused: ErrorMeaning = ['fence-refused', 'the catalog has another epoch.']
 
 /** Reason for `otherSession`: the token differs. */
 export const TOKEN_DIFFERS = 'its variable @looseleaf is not the one that this connection has set'
@@ -125,8 +131,6 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
     'the user has reached a limit that the server sets (MAX_QUERIES_PER_HOUR and its kind); raise it with ALTER USER.',
   ],
   1227: ['SHARD_DENIED', PRIVILEGE],
-  // Only the epoch fence of an insert has a sub-select that can return two rows, see `required` of the flavor.
-  1242: ['fence-refused', 'the catalog has another epoch.'],
   1251: ['SHARD_DENIED', 'the server and this client have no authentication method in common.'],
   1264: ['STATEMENT_FAILED', COLUMN],
   1265: ['STATEMENT_FAILED', COLUMN],
@@ -151,7 +155,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   [UNKNOWN_STATEMENT]: ['STATEMENT_FAILED', otherSession(STATEMENT_UNKNOWN), 'ends'],
   [OTHER_PARAMETERS]: ['STATEMENT_FAILED', otherSession(STATEMENT_UNKNOWN), 'ends'],
   [OTHER_PACKET]: ['STATEMENT_FAILED', otherSession(STATEMENT_UNKNOWN), 'ends'],
-  [OTHER_SESSION]: ['STATEMENT_FAILED', otherSession(TOKEN_DIFFERS), 'ends'],
+  [OVERFLOW]: ['STATEMENT_FAILED', otherSession(TOKEN_DIFFERS), 'ends'],
   1698: ['SHARD_DENIED', 'the server refuses the user.'],
   1792: ['SHARD_UNAVAILABLE', 'the transaction is read-only.'],
   1820: ['SHARD_DENIED', PASSWORD],

@@ -13,7 +13,6 @@ const serverError = (errno: number, code: string): Error =>
 describe('an answer of the server is certain, for reads and writes', () => {
   for (const [errno, code, kind] of [
     [1062, 'ER_DUP_ENTRY', 'duplicate'],
-    [1242, 'ER_SUBQUERY_NO_1_ROW', 'fence-refused'],
     [1690, 'ER_DATA_OUT_OF_RANGE', 'STATEMENT_FAILED'],
     [1146, 'ER_NO_SUCH_TABLE', 'no-table'],
     [1054, 'ER_BAD_FIELD_ERROR', 'NOT_MIGRATED'],

@@ -4,13 +4,14 @@ import {
   diskFull,
   engineEnforced,
   errorNumbers,
+  fenceRefused,
   fileErrors,
   NOT_ALLOWED,
   NOT_PREPARED,
   OTHER_PACKET,
   OTHER_PARAMETERS,
-  OTHER_SESSION,
   otherSession,
+  OVERFLOW,
   refusedOutright,
   STATEMENT_UNKNOWN,
   TOKEN_DIFFERS,
@@ -61,8 +62,8 @@ export function isOtherSession(error: unknown): error is SessionError {
 /** Returns why a server's error proves that a statement reached another session; undefined for every other error. */
 export function otherSessionReason(error: unknown): string | undefined {
   switch (serverNumber(error)) {
-    case OTHER_SESSION:
-      return TOKEN_DIFFERS
+    case OVERFLOW:
+      return isRefusedFence(error) ? undefined : TOKEN_DIFFERS
     case UNKNOWN_STATEMENT:
     case OTHER_PARAMETERS:
     case OTHER_PACKET:
@@ -164,6 +165,7 @@ function meaningOf(error: unknown): ErrorMeaning {
     return engineEnforced
   if (number !== undefined && COLUMN_MISFITS.has(number)) return misfitOf(error)
   if (number !== undefined && fileErrors.has(number) && FULL.has(osErrorOf(error))) return diskFull
+  if (isRefusedFence(error)) return fenceRefused
   if (number === 1142) return deniedOn(String((error as Error).message))
   if (number !== undefined) return errorNumbers[number] ?? unlisted(error, number)
   const { code } = (error ?? {}) as { code?: unknown }
@@ -204,6 +206,11 @@ function meaningOf(error: unknown): ErrorMeaning {
     return ['SHARD_DENIED', tlsMessage(error, code)]
   }
   return ['SHARD_UNAVAILABLE', 'the connection was lost before the answer came.', 'unsure', 'ends', 'down']
+}
+
+/** Servers name the type in the messages of every language. */
+function isRefusedFence(error: unknown): boolean {
+  return serverNumber(error) === OVERFLOW && /\bDOUBLE\b/.test(String((error as Error).message))
 }
 
 /** Returns the meaning of a number that is not in `errorNumbers`. */

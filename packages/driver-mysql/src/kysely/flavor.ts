@@ -73,8 +73,9 @@ export const mysqlFlavor: Flavor = {
   shareLock: sql`LOCK IN SHARE MODE`,
   exclusiveLock: sql`FOR UPDATE`,
   integer: (parameter) => sql`CAST(${parameter} AS UNSIGNED)`,
-  // Without a strict SQL mode, NULL becomes 0 in a NOT NULL column. A sub-select with two rows is error 1242 in every mode.
-  required: (value) => sql`COALESCE(${value}, (SELECT 1 UNION ALL SELECT 2))`,
+  // Without a strict SQL mode, NULL becomes 0 in a NOT NULL column. A DOUBLE that overflows is an error in every mode. The token makes the
+  // expression one that no server evaluates in advance.
+  required: (value) => sql`COALESCE(${value}, CAST(EXP(1000 + LENGTH(@looseleaf)) AS UNSIGNED))`,
   ownSession,
   onDuplicate: () => sql`ON DUPLICATE KEY UPDATE`,
   // MariaDB has no alias for the new row, and MySQL still accepts this.
