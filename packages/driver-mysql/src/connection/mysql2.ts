@@ -134,7 +134,10 @@ export function connectClient(address: ShardAddress, password: string): ClientCo
     queryAll: (statement, onAnswer, done) =>
       void client
         .query(statement, (error, results) =>
-          done(error, { result: results, status: statusOf((results as LibraryResult[] | undefined)?.at(-1)) }),
+          done(error, {
+            result: results,
+            status: statusOf((results as LibraryResult[] | undefined)?.at(-1)),
+          }),
         )
         // mysql2 emits counts, and collects rows.
         .on('result', onAnswer),
