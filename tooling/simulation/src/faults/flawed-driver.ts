@@ -224,6 +224,10 @@ function flawedIndex(table: ReferenceIndex, { unique }: IndexTableSpec, flaw: Fl
       }
       return table.upsert(rows)
     },
-    remove: (rows) => table.remove(removesAll ? rows.map((row) => ({ ...row, before: Infinity })) : rows),
+    remove: (rows, options) =>
+      table.remove(
+        removesAll ? rows.map((row) => ({ ...row, before: Infinity })) : rows,
+        flaw === 'discards ignore the epoch' ? undefined : options,
+      ),
   }
 }
