@@ -45,6 +45,8 @@ export async function beginAttempt(job: MoveJob): Promise<Copier | undefined> {
   const { work, lease } = job
   const { record } = lease
   for (;;) {
+    // A mover that wakes without its lease would end the attempt of the one that has it.
+    await lease.saveDue()
     const attempt = await leaveAll(job)
     if (attempt === undefined) return undefined
     const target = await come(work, attempt, record)

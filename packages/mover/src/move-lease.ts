@@ -55,14 +55,14 @@ export async function claimMove(
   const { id } = move
   const tasks: TaskTable = shardAt(context, move.to).tasks
   const task = moveTask(id)
+  const elapsed = elapsedBy(context.time)
+  let savedAt = elapsed()
   const state = await tasks.claim(task, owner, leaseMs, { signal })
   if (state === undefined) return undefined
   const record = recordFromText(state.progress) ?? freshRecord(move)
   record.worker = processName
   record.since = context.time.now()
   record.waitsFor = ''
-  const elapsed = elapsedBy(context.time)
-  let savedAt = elapsed()
 
   async function save(): Promise<void> {
     savedAt = elapsed()

@@ -71,7 +71,14 @@ export async function announcedMove(plan: FaultPlan = () => undefined): Promise<
   }
 }
 
-/** Matches the error of a step whose move or attempt has ended. */
+/** Matches the error of a step of an earlier attempt than the last one. */
+export const TAKEN_OVER = {
+  code: 'STALE_EPOCH',
+  message:
+    'Move 1: another process has begun a later attempt, or has ended this one. The process with the lease of the move goes on by a new attempt.',
+}
+
+/** Matches the error of a step whose move has ended. */
 export const endedFor = (reason: string): object => ({
   code: 'CONFLICT',
   message: `Move 1 cannot go on here: ${reason}.`,

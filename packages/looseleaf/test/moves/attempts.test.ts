@@ -1,6 +1,14 @@
 import { come, hasKept, leave, loadOwn, renewTarget, type MoveWork } from '@looseleaf/protocol/internal'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { announcedMove, BUCKETS, endedFor, OWNED, UNKNOWN, type AnnouncedMove } from './announced-move.ts'
+import {
+  announcedMove,
+  BUCKETS,
+  endedFor,
+  OWNED,
+  TAKEN_OVER,
+  UNKNOWN,
+  type AnnouncedMove,
+} from './announced-move.ts'
 
 /** A record of another move on the same shard. */
 const OTHER = { move: 9, attempt: 1, buckets: '100-101' }
@@ -89,9 +97,7 @@ describe('an attempt at the target', () => {
   test('an attempt that is older than that of the target is over', async () => {
     const first = (await leave(work))!
     await come(work, (await leave(work))!, UNKNOWN)
-    await expect(come(work, first, UNKNOWN)).rejects.toMatchObject(
-      endedFor('another process has taken it over or ended it'),
-    )
+    await expect(come(work, first, UNKNOWN)).rejects.toMatchObject(TAKEN_OVER)
   })
 
   test('a target that owns a bucket already gets no copy of it', async () => {
@@ -99,6 +105,19 @@ describe('an attempt at the target', () => {
     await expect(come(work, (await leave(work))!, UNKNOWN)).rejects.toMatchObject(
       endedFor('shard 1 owns some of its buckets already'),
     )
+  })
+
+  test('an attempt at lost buckets begins anew if the target has come back with one of them', async () => {
+    const away = { move: 1, attempt: 1, buckets: '0-4', to: 1, end: 1 }
+    await moving.setServes(0, { owns: '5-1365', away: [away] })
+    const attempt = (await leave(work, '0-4'))!
+    expect(attempt).toMatchObject({ buckets: BUCKETS, lost: '0-4' })
+    await moving.setServes(1, { owns: '3,1366-2730' })
+    await expect(come(work, attempt, UNKNOWN)).rejects.toMatchObject({
+      code: 'STALE_EPOCH',
+      message: expect.stringContaining('serves buckets that were about to be copied again'),
+    })
+    expect((await moving.servesOf(1)).coming).toBeUndefined()
   })
 
   test('an attempt does not come while the move is being undone', async () => {
@@ -159,9 +178,7 @@ describe('an attempt at the target', () => {
   test('a renewal tells a lost attempt from one that another process has taken over', async () => {
     const attempt = await moving.begin()
     const later = await moving.begin()
-    await expect(renewTarget(work, attempt, UNKNOWN)).rejects.toMatchObject(
-      endedFor('another process has taken it over or ended it'),
-    )
+    await expect(renewTarget(work, attempt, UNKNOWN)).rejects.toMatchObject(TAKEN_OVER)
     expect(await renewTarget(work, { ...later, attempt: later.attempt + 1 }, UNKNOWN)).toBeUndefined()
     await moving.setServes(1, { owns: OWNED[1] })
     expect(await renewTarget(work, later, UNKNOWN)).toBeUndefined()

@@ -10,7 +10,7 @@ import {
 } from '@looseleaf/protocol/internal'
 import type { FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { announcedMove, BUCKETS, endedFor, OWNED, type AnnouncedMove } from './announced-move.ts'
+import { announcedMove, BUCKETS, OWNED, TAKEN_OVER, type AnnouncedMove } from './announced-move.ts'
 
 /** A record of another move on the same shard. */
 const OTHER = { move: 9, attempt: 1, buckets: '100-101' }
@@ -90,9 +90,7 @@ describe('a seal', () => {
     await seal(work, second, '0-3')
     await unseal(work, first)
     expect((await moving.servesOf(0)).leaving).toMatchObject([{ sealed: '0-3' }])
-    await expect(seal(work, first, '0-3')).rejects.toMatchObject(
-      endedFor('another process has taken it over or ended it'),
-    )
+    await expect(seal(work, first, '0-3')).rejects.toMatchObject(TAKEN_OVER)
   })
 
   test.each(['made', 'not made'])(

@@ -1,6 +1,7 @@
+import type { ShardCatalog, ShardServes } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { moveBuckets } from '@looseleaf/mover/internal'
-import { faultyDriver } from '@looseleaf/testkit'
+import { faultyDriver, type FaultyCall } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
 import { checkIndexes, checkQueries, contentsOf, filledStore, openStore, SOME_BUCKETS } from './stores.ts'
@@ -24,4 +25,70 @@ test('a mover that was suspended while another one finished its move reports the
   expect(await contentsOf(fresh)).toEqual(before)
   await checkQueries(fresh)
   await checkIndexes(fresh)
+})
+
+const leavingOf = ({ operation, args }: FaultyCall): ShardServes['leaving'] =>
+  operation === 'change' ? (args[0] as ShardCatalog).serves?.leaving : undefined
+
+const isSeal = (call: FaultyCall): boolean =>
+  leavingOf(call)?.some(({ sealed }) => sealed !== undefined) === true
+
+test('a mover ends its move although one that was suspended wakes and begins an attempt of its own', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 100)
+  const before = await contentsOf(store)
+  const { promise: suspended, resolve: suspend } = Promise.withResolvers<void>()
+  const { promise: sealing, resolve: seal } = Promise.withResolvers<void>()
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  let attempts = 0
+  const first = faultyDriver(driver, (call) => {
+    if (leavingOf(call) === undefined) return undefined
+    attempts++
+    if (attempts > 1) return { after: begin }
+    suspend()
+    return { before: () => sealing }
+  })
+  const second = faultyDriver(driver, (call) => {
+    if (!isSeal(call)) return undefined
+    seal()
+    return { before: () => begun }
+  })
+  const late = moveBuckets(await openStore(first, leapingTime()), PLAN, { leaseMs: 1 })
+  await suspended
+  expect(await moveBuckets(await openStore(second, leapingTime()), PLAN)).toMatchObject({ state: 'done' })
+  expect(await late).toMatchObject({ state: 'done' })
+  expect(attempts).toBeGreaterThan(1)
+  expect(await contentsOf(await openStore(driver))).toEqual(before)
+})
+
+test('a mover that wakes without its lease begins no attempt', async () => {
+  const driver = await memoryShards(2).connect()
+  await filledStore(driver, 100)
+  const time = leapingTime()
+  const { promise: suspended, resolve: suspend } = Promise.withResolvers<void>()
+  const { promise: sealing, resolve: seal } = Promise.withResolvers<void>()
+  const { promise: awake, resolve: wake } = Promise.withResolvers<void>()
+  let attempts = 0
+  const first = faultyDriver(driver, (call) => {
+    if (leavingOf(call) !== undefined) attempts++
+    if (call.operation === 'save' || attempts > 0) return { after: wake }
+    if (call.operation !== 'claim') return undefined
+    return {
+      async after() {
+        suspend()
+        await sealing
+        time.leap(60_000)
+      },
+    }
+  })
+  const second = faultyDriver(driver, (call) => {
+    if (!isSeal(call)) return undefined
+    seal()
+    return { before: () => awake }
+  })
+  const late = moveBuckets(await openStore(first, time), PLAN, { leaseMs: 1 })
+  await suspended
+  expect(await moveBuckets(await openStore(second, leapingTime()), PLAN)).toMatchObject({ state: 'done' })
+  expect(await late).toMatchObject({ state: 'done' })
+  expect(attempts).toBe(0)
 })

@@ -48,7 +48,7 @@ export interface KnownTarget {
 
 /**
  * Begins an attempt at the source, with a greater number than every attempt before: at the buckets that it has not given up, and at those
- * that the target has `lost`; default: those of the attempt before. Resolves with undefined if there are none. From then on the source purges
+ * that the target has `lost`; default: those of the attempt before, whose record, and so its number, stays. Resolves with undefined if there are none. From then on the source purges
  * no tombstones of these buckets, and refuses the steps of an earlier attempt.
  *
  * No number is given twice, because it follows the epoch and the clock of the source. The numbers of the records alone would not do:
@@ -56,6 +56,8 @@ export interface KnownTarget {
  * 2. The target comes back, and begins. Another mover ends the attempt, so its record is gone. The target loses the buckets again.
  * 3. That mover begins an attempt with the same number, and hands a group over. The target accepts a write.
  * 4. The first one finds its number at the target, and deletes what is there.
+ *
+ * A target may come back with lost buckets at any time. `come` rejects with `STALE_EPOCH` then, and the next attempt is without them.
  *
  * The source takes lost buckets not back. Only their new record lets the target begin, and a target that comes back with the old copies refuses the
  * new ones.
@@ -118,7 +120,7 @@ export function requireAnnounced({ move }: MoveWork, own: OwnBuckets): void {
 export function leavingOf(work: MoveWork, { serves }: OwnBuckets, attempt: number): LeavingBuckets {
   const [found] = ofMove(serves.leaving, work.move.id)
   if (found?.attempt === attempt) return found
-  throw endedMove(work.move, 'another process has taken it over or ended it')
+  throw takenOver(work)
 }
 
 /**
@@ -133,7 +135,7 @@ export function leavingOf(work: MoveWork, { serves }: OwnBuckets, attempt: numbe
  */
 export async function come(
   work: MoveWork,
-  { attempt, buckets }: Attempt,
+  { attempt, buckets, lost }: Attempt,
   known: KnownTarget,
 ): Promise<CopyTarget | undefined> {
   const { context, move, signal } = work
@@ -154,8 +156,10 @@ export async function come(
       requireAnnounced(work, target)
       if (isMade) return undefined
       if (earlier !== undefined && earlier.attempt > attempt) throw takenOver(work)
-      if (withoutRanges(buckets, serves.owns) !== buckets)
+      const kept = withoutRanges(buckets, lost)
+      if (withoutRanges(kept, serves.owns) !== kept)
         throw endedMove(move, `shard ${move.to} owns some of its buckets already`)
+      if (withoutRanges(lost, serves.owns) !== lost) throw begunMeanwhile(work)
       const afterAddedId = earlier?.afterAddedId ?? 0
       const coming: ComingBuckets = { move: move.id, attempt, buckets, from: move.from, afterAddedId }
       return { ...serves, coming: [...(ofOthers(serves.coming, move.id) ?? []), coming] }
@@ -171,8 +175,17 @@ function isBefore({ move }: MoveWork, target: OwnBuckets): boolean {
   return announcedIn(target, move.id) === undefined
 }
 
-const takenOver = ({ move }: MoveWork): LooseleafError =>
-  endedMove(move, 'another process has taken it over or ended it')
+/**
+ * Makes the error of a step of an attempt that is not the last one. It is retryable, because the mover that has begun the last one may have lost
+ * the move since: 1. A mover is suspended for longer than its lease. 2. Another one takes the move over. 3. The first one goes on, begins an
+ * attempt, and then notices that it has lost the lease.
+ */
+function takenOver({ move }: MoveWork): LooseleafError {
+  return new LooseleafError(
+    'STALE_EPOCH',
+    `Move ${move.id}: another process has begun a later attempt, or has ended this one. The process with the lease of the move goes on by a new attempt.`,
+  )
+}
 
 /**
  * Tells whether a target has an attempt, with the buckets that it has not begun with. A target that went back to an earlier state lacks the
@@ -193,11 +206,12 @@ export async function hasKept(
   return hasComing(target, move.id, attempt) && (await hasCopy(context, move.to, last, { signal }))
 }
 
-function begunEarly({ context, move }: MoveWork): LooseleafError {
+/** Makes the error of a target that has begun with buckets since the mover looked: it came back, or a change of the source arrived late. */
+function begunMeanwhile({ context, move }: MoveWork): LooseleafError {
   const shard = shardAt(context, move.to).name
   return new LooseleafError(
     'STALE_EPOCH',
-    `Move ${move.id}: ${shard} serves buckets that were about to be copied again: shard ${move.from} went back to an earlier state, and gave them up by a change that arrived late. The move goes on with the others.`,
+    `Move ${move.id}: ${shard} serves buckets that were about to be copied again. The move goes on with the others.`,
     { shard },
   )
 }
@@ -230,7 +244,7 @@ export async function renewTarget(
       if (found !== undefined && found.attempt > attempt.attempt) throw takenOver(work)
       wentBack = isBefore(work, target) || !hasComing(target, move.id, attempt)
       if (found === undefined || wentBack) return undefined
-      if (withoutRanges(attempt.buckets, found.buckets) !== '') throw begunEarly(work)
+      if (withoutRanges(attempt.buckets, found.buckets) !== '') throw begunMeanwhile(work)
       requireAnnounced(work, target)
       const coming = { ...found, afterAddedId: afterAddedId ?? found.afterAddedId }
       return { ...serves, coming: [...(ofOthers(serves.coming, move.id) ?? []), coming] }
