@@ -1,5 +1,5 @@
 import { isLooseleafError } from '@looseleaf/core'
-import { withoutRanges } from '@looseleaf/core/internal'
+import { withoutRanges, type UpdatedPlace } from '@looseleaf/core/internal'
 import {
   beginTarget,
   clearTarget,
@@ -7,6 +7,7 @@ import {
   copyTarget,
   leave,
   lostByTarget,
+  placeAt,
   renewTarget,
   type Attempt,
   type ChainedTarget,
@@ -23,6 +24,10 @@ const MAX_RENEWALS = 50
 export interface Copier {
   /** The attempt, with the buckets that it has not handed over. */
   readonly attempt: Attempt
+  /** The buckets to copy now. Lost ones come before all others, because no shard serves them. */
+  readonly buckets: string
+  /** Everything of these buckets before this place is copied. */
+  place: UpdatedPlace
   /** The target of the last copies. */
   readonly target: CopyTarget
   copy<T extends Copied>(send: (target: ChainedTarget) => Promise<T>): Promise<T>
@@ -77,15 +82,29 @@ function createCopier(job: MoveJob, begun: Attempt, first: CopyTarget): Copier {
   let attempt = begun
   let target = first
   let isUsed = false
+  // The place of the record is that of all buckets.
+  let lostPlace = placeAt(0)
+  const isLostFirst = (): boolean => attempt.lost !== '' && attempt.lost !== attempt.buckets
   return {
     get attempt() {
       return attempt
+    },
+    get buckets() {
+      return isLostFirst() ? attempt.lost : attempt.buckets
+    },
+    get place() {
+      return isLostFirst() ? lostPlace : record.place
+    },
+    set place(place) {
+      if (isLostFirst()) lostPlace = place
+      else record.place = place
     },
     get target() {
       return target
     },
     goOn(group, next) {
-      attempt = { ...attempt, buckets: withoutRanges(attempt.buckets, group) }
+      const { buckets, lost } = attempt
+      attempt = { ...attempt, buckets: withoutRanges(buckets, group), lost: withoutRanges(lost, group) }
       record.last = undefined
       if (next === undefined) return
       target = next

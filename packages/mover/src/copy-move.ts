@@ -17,25 +17,25 @@ import { differentCopies } from './copy-faults.ts'
 import type { MoveJob } from './move-job.ts'
 
 /**
- * Copies the entities of an attempt up to a floor that it raises, and advances the place to it. Returns how many rows it copied. The
+ * Copies the entities of the copier's buckets up to a floor that it raises, and advances the place to it. Returns how many rows it copied. The
  * source must still have all of the buckets: a copy would overwrite what the target has accepted since they were handed over.
  */
 export async function copyRound(job: MoveJob, copier: Copier): Promise<number> {
   const { work, lease } = job
   const { record } = lease
-  const { buckets } = copier.attempt
+  const { buckets } = copier
   await copier.beginPass()
   const until = await shardAt(work.context, work.move.from).entities.raiseFloor({ signal: work.signal })
   let copies = 0
   await copier.copy((target) =>
-    copyEntities(work, { after: record.place, until, buckets }, target, async ({ place, read, copied }) => {
-      record.place = place
+    copyEntities(work, { after: copier.place, until, buckets }, target, async ({ place, read, copied }) => {
+      copier.place = place
       record.counts.entities += copied
       copies += copied
       await noteRead(job, read)
     }),
   )
-  record.place = placeAt(until)
+  copier.place = placeAt(until)
   if (copies > 0 && record.verified !== undefined) record.verified = { ...record.verified, stale: true }
   return copies
 }
@@ -85,11 +85,10 @@ export async function verifyCopies(job: MoveJob, copier: Copier): Promise<void> 
  * Compares all entities that were copied with the source, and counts those of which the source has no row. Throws `CONFLICT` for any. Returns
  * how many it compared.
  */
-async function compareCopies(job: MoveJob, { attempt }: Copier): Promise<number> {
-  const { buckets } = attempt
+export async function compareCopies(job: MoveJob, { attempt, buckets, place }: Copier): Promise<number> {
   const { work, lease } = job
   const { record } = lease
-  const range = { after: placeAt(0), until: record.place.updated, buckets }
+  const range = { after: placeAt(0), until: place.updated, buckets }
   const { compared, different } = await compareEntities(work, range, ({ read }) => noteRead(job, read))
   const target = await loadOwn(work.context, work.move.to, { signal: work.signal })
   const [coming] = ofMove(target.serves.coming, work.move.id)

@@ -26,7 +26,7 @@ const REST = 4
 const MAX_REST_MS = 2_000
 
 /**
- * Hands the buckets over, group after group. Each group is sealed for its last copy alone.
+ * Hands the copier's buckets over, group after group. Each group is sealed for its last copy alone.
  *
  * Each group changes the epoch of the source twice, and an attempt of a write that began before such a change is refused, whatever its bucket.
  * An attempt takes about as long as a seal. Without a rest between the groups most attempts would meet a change, so writes of the whole
@@ -34,10 +34,8 @@ const MAX_REST_MS = 2_000
  */
 export async function handOverGroups(job: MoveJob, copier: Copier): Promise<void> {
   const { work, tuning } = job
-  const { attempt } = copier
-  // No shard serves the lost ones.
-  const buckets = [...bucketsIn(attempt.lost), ...bucketsIn(withoutRanges(attempt.buckets, attempt.lost))]
-  const groups = groupsOf(buckets, Math.max(tuning.groupSize, Math.ceil(buckets.length / tuning.groups)))
+  const size = Math.ceil(bucketsIn(copier.attempt.buckets).length / tuning.groups)
+  const groups = groupsOf(bucketsIn(copier.buckets), Math.max(tuning.groupSize, size))
   try {
     for (const group of groups) {
       const sealedMs = await handOverGroup(job, copier, group)
@@ -110,10 +108,10 @@ async function sealAndHandOver(
   const { record } = lease
   const sealed = await seal(work, copier.attempt, group, source)
   const { copied, different, lastUpdated } = await copier.copy((target) =>
-    copyLast(work, record.place, group, target),
+    copyLast(work, copier.place, group, target),
   )
   record.counts.entities += copied
   if (different > 0) throw await differentCopies(job, copier.attempt, different, 0)
-  const end = Math.max(record.place.updated, lastUpdated + 1)
+  const end = Math.max(copier.place.updated, lastUpdated + 1)
   return handOver(work, copier.attempt, group, sealed, { end, last: record.last })
 }

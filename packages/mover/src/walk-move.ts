@@ -9,8 +9,8 @@ import {
   UNCHECKED_WAIT_MS,
   undoMove,
 } from '@looseleaf/protocol/internal'
-import { beginAttempt } from './copier.ts'
-import { copyAllRows, copyRounds, countSource, verifyCopies } from './copy-move.ts'
+import { beginAttempt, type Copier } from './copier.ts'
+import { compareCopies, copyAllRows, copyRounds, countSource, verifyCopies } from './copy-move.ts'
 import { handOverGroups } from './hand-over-groups.ts'
 import type { MoveJob } from './move-job.ts'
 import { isLastStep, type MoveStep } from './move-record.ts'
@@ -64,6 +64,7 @@ async function fill(job: MoveJob): Promise<void> {
   }
   let copier = await beginAttempt(job)
   if (copier === undefined) return
+  await handOverLost(job, copier)
   if (record.step === 'sealing') await enter(job, 'sealing')
   else {
     await enter(job, 'copying')
@@ -81,6 +82,18 @@ async function fill(job: MoveJob): Promise<void> {
   await lease.sleep(UNCHECKED_WAIT_MS - (elapsed() - announcement.at))
   await copyRounds(job, copier)
   await enter(job, 'sealing')
+  await handOverGroups(job, copier)
+}
+
+/**
+ * Hands over what the target has lost, before anything else is copied. Does nothing if no other bucket is left to hand over: index rows and claims
+ * are read at the source until all buckets are handed over, and the target may have lost its own. The wait for processes that have not noticed the
+ * move was over before the source gave these buckets up.
+ */
+async function handOverLost(job: MoveJob, copier: Copier): Promise<void> {
+  if (copier.buckets === copier.attempt.buckets) return
+  await copyRounds(job, copier)
+  await compareCopies(job, copier)
   await handOverGroups(job, copier)
 }
 

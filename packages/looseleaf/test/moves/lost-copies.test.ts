@@ -95,7 +95,7 @@ test.each(['hand over', 'begin'] as const)(
       }
     })
     expect(await moveBuckets(mover, PLAN, { groups: 2 })).toMatchObject({ state: 'done' })
-    expect(given.map(({ buckets }) => buckets)).toEqual(['0-511', '0-511', '512-1023'])
+    expect(given.map(({ buckets }) => buckets)).toEqual(['0-511', '0-511', '512-767', '768-1023'])
     expect(await mover.get(id)).toMatchObject({ n: 2 })
     expect((await mover.shards.repair()).problems).toEqual([])
   },

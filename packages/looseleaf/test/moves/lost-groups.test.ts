@@ -1,0 +1,72 @@
+import { rangesInclude, type CopiedRow } from '@looseleaf/core/internal'
+import { entitiesIn, loadOwn } from '@looseleaf/protocol/internal'
+import type { ShardState } from '@looseleaf-tooling/kit/reference-driver'
+import { expect, test } from 'vitest'
+import { GROUPS, isBegin, moveWith, servesOf } from './two-groups.ts'
+
+const [FIRST] = GROUPS
+
+test('a group that the target has lost is served before anything of the other groups is copied again', async () => {
+  let step: 'copy' | 'begin' | 'over' = 'copy'
+  let before: ShardState | undefined
+  const copied: string[] = []
+  const { move, openFaulty, ids } = await moveWith((call, { shards, writer: { context } }) => {
+    const target = shards.reference.shards[1]!
+    if (step === 'copy' && call.operation === 'receive') {
+      step = 'begin'
+      before = target.state()
+      return undefined
+    }
+    if (step === 'begin' && isBegin(call)) {
+      step = 'over'
+      return { before: () => target.fallBack(before!, 'everything') }
+    }
+    if (step !== 'over' || call.operation !== 'receive') return undefined
+    return {
+      async before() {
+        const { owns } = (await loadOwn(context, 1, {})).serves
+        for (const { id } of call.args[0] as readonly CopiedRow[])
+          copied.push(
+            entitiesIn(context, FIRST)(id) ? 'lost' : rangesInclude(owns, FIRST) ? 'other' : 'too early',
+          )
+      },
+    }
+  })
+  expect(await move()).toMatchObject({ state: 'done' })
+  expect(copied).toEqual(['lost', 'lost', 'other', 'other'])
+  const reader = await openFaulty()
+  for (const id of ids.flat()) expect(await reader.get(id)).toMatchObject({ n: 1 })
+})
+
+test('a move goes on if its target comes back with a lost group just before it is copied again', async () => {
+  let step: 'copy' | 'begin' | 'lost' | 'over' = 'copy'
+  let before: ShardState | undefined
+  let whole: ShardState | undefined
+  const { move, openFaulty, ids } = await moveWith((call, { shards }) => {
+    const target = shards.reference.shards[1]!
+    if (step === 'copy' && call.operation === 'receive') {
+      step = 'begin'
+      before = target.state()
+      return undefined
+    }
+    if (step === 'begin' && isBegin(call)) {
+      step = 'lost'
+      return {
+        before() {
+          whole = target.state()
+          target.fallBack(before!, 'everything')
+        },
+      }
+    }
+    const { leaving = [], away } = servesOf(call) ?? {}
+    const isAgain = away !== undefined && leaving.some(({ buckets }) => rangesInclude(buckets, FIRST))
+    if (step !== 'lost' || call.shard !== 0 || !isAgain) return undefined
+    step = 'over'
+    // With the lease of the mover.
+    return { after: () => target.fallBack({ ...whole!, tasks: target.state().tasks }, 'everything') }
+  })
+  expect(await move()).toMatchObject({ state: 'done' })
+  expect(step).toBe('over')
+  const reader = await openFaulty()
+  for (const id of ids.flat()) expect(await reader.get(id)).toMatchObject({ n: 1 })
+})
