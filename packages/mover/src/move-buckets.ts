@@ -3,6 +3,7 @@ import { badOption, elapsedBy, isOutage, withCallbacks, type LayoutMove } from '
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
   announceMove,
+  checkedPlan,
   createThrottle,
   handedOver,
   shardAt,
@@ -25,9 +26,8 @@ import { lineOfOne, workOn } from './work-on-move.ts'
  * over in groups, each of which is sealed for the time of its last copy, and deletes them on the source. Returns the report of the move when
  * it is over, or when consumers have had changes to handle on the source for ten seconds (`emptying`); a cleaner deletes the rows later.
  *
- * The call may be interrupted at any point: the move stays announced, and `resumeMoves` goes on with it, in this process or another. So does
- * the same call until the first buckets are handed over; from then on it rejects with `CONFLICT`. While another process works on the move, the
- * call waits. Throws `BAD_OPTION` for an impossible move; `CONFLICT` if a bucket
+ * The call may be interrupted at any point and repeated, in this process or another: the move stays announced until it ends, and the same call
+ * or `resumeMoves` goes on with it. While another process works on the move, the call waits. Throws `BAD_OPTION` for an impossible move; `CONFLICT` if a bucket
  * is in another move, or if copies differ; `ABORTED`; and errors of shards that stay down. Rejects with every reason against the move at once,
  * before anything is announced.
  */
@@ -38,11 +38,27 @@ export async function moveBuckets(
 ): Promise<MoveReport> {
   return withCallbacks(options, async (taken) => {
     const { signal } = taken
+    const open = await withRetries(context, signal, () => openMoveOf(context, plan, { signal }))
+    if (open !== undefined) return workOn(context, open, taken)
     await withRetries(context, signal, () => requirePossible(context, plan, { signal }))
     const move = await withRetries(context, signal, () => announceMove(context, plan, { signal }))
     const announcement = { at: elapsedBy(context.time)() }
     return workOn(context, move, taken, { line: lineOfOne(context, taken, announcement) })
   })
+}
+
+/** Returns the move of a plan if it was announced and is neither over nor being undone. */
+async function openMoveOf(
+  context: EngineContext,
+  plan: PlannedMove,
+  options: CallOptions,
+): Promise<LayoutMove | undefined> {
+  const { from, to, buckets } = checkedPlan(context, plan)
+  const found = (await openMoves(context, options)).find(
+    ({ move, phase }) =>
+      phase !== 'undoing' && move.from === from && move.to === to && move.buckets === buckets,
+  )
+  return found?.move
 }
 
 /** Throws all reasons against a move. */

@@ -24,10 +24,10 @@ source deletes what it gave up. Shards are named by number or address, as
 --count takes the last buckets of the source that are in no move. Buckets differ
 in size: --dry-run counts what would be copied.
 
-Ctrl-C is safe at any time: the move stays announced, and the same command or
-\`shard repair\` goes on with it. \`shard undo\` goes back, until the first group is
-handed over. While another process works on the move, the command waits, and
-takes over if that process dies.
+Ctrl-C is safe at any time: the move stays announced, and the same command with
+--buckets, or \`shard repair\`, goes on with it. \`shard undo\` goes back, until
+the first group is handed over. While another process works on the move, the
+command waits, and takes over if that process dies.
 
 The exit code is 1 if a source still has its copy in the end, because consumers
 have changes to handle there. A cleaner deletes it by itself once they have.
