@@ -17,9 +17,11 @@ import { announcedIn, changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } fr
  * 2. The move is undone, and its copies are deleted.
  * 3. The mover goes on, and gives the group up to a target without its entities.
  *
- * The attempt ends after the announcement. Before it, an undo that dies in between would let the next mover begin an attempt with a number
- * that an earlier attempt had, whose copies the target then takes for those of the later one. For the same reason an announced undo stays
- * announced after any failure.
+ * The attempt ends after the announcement, which stays after any failure. So no mover goes on with copies from before the end of an attempt,
+ * after which the source purges tombstones:
+ * 1. A mover copies an entity. An undo ends the attempt, and dies.
+ * 2. The entity is deleted, and its tombstone is purged.
+ * 3. The next mover finds nothing to copy. The target would begin with the entity.
  *
  * The source may give a group up before the announcement reaches it. So its record is looked at again after that, and the undo is withdrawn.
  * A process that dies before it withdraws the undo leaves that to the next one: neither the move nor its undo could go on otherwise.
