@@ -91,6 +91,11 @@ type LossStep = Step<LossWorld, LossMemory>
 
 const nothing = (): Progress => ({ copied: [0, 0], hasRows: false, last: null, attempt: 0 })
 
+/** Tells whether a mover copies index rows. It hands lost buckets over before it copies them, if others are left to hand over. */
+export interface LossRows {
+  readonly rows: boolean
+}
+
 export const noLossMemory = (): LossMemory => ({
   ...nothing(),
   next: 0,
@@ -100,10 +105,11 @@ export const noLossMemory = (): LossMemory => ({
   isAgain: false,
 })
 
-export function lossWorld(): LossWorld {
+/** Makes the world before the move. Without `rows` the target has all index rows from the beginning. */
+export function lossWorld({ rows }: LossRows): LossWorld {
   const target: Target = {
     copies: [0, 0],
-    hasRows: false,
+    hasRows: !rows,
     attempt: 0,
     epoch: 0,
     serves: false,
@@ -237,14 +243,14 @@ const savesRecord = (time: string, { lastIsSaved }: LossGuards): LossStep => ({
 })
 
 /**
- * Copies two entities and the index rows, hands the bucket over, and lets the target begin. Copies everything again if the target cannot.
+ * Copies two entities, and the index rows with `rows`, hands the bucket over, and lets the target begin. Copies everything again if the target cannot.
  * Movers that take the move from each other would make attempts for ever, so a mover ends after so many of both.
  */
-export function lossMover(guards: LossGuards, maxAttempts: number): LossStep[] {
+export function lossMover(guards: LossGuards, maxAttempts: number, { rows }: LossRows): LossStep[] {
   const copyRows: LossStep = {
     label: 'copies index rows',
     run(world, local): StepResult {
-      if (local.hasRows) return { goto: 'seals the source' }
+      if (local.hasRows || !rows) return { goto: 'seals the source' }
       commit(world, { hasRows: true })
       local.hasRows = true
       return undefined
