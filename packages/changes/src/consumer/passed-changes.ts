@@ -26,7 +26,7 @@ export function createPassedChanges(
 ): PassedChanges {
   const isOver = ({ id }: Failing, { place }: HeldPartition): boolean => moved.isOver(parseId(id), place)
 
-  /** Sends changes to their owners, and returns those that arrived. */
+  /** Sends changes to their owners, and returns those that arrived, and are on disk there: this shard forgets them. */
   async function send(changes: readonly Failing[], options: CallOptions): Promise<readonly Failing[]> {
     let { placement } = context.catalog.current()
     const ownerOf = ({ id }: Failing): number => placement.shardOfId(parseId(id))
@@ -45,6 +45,7 @@ export function createPassedChanges(
         const added = await addLetters(context, consumer, at, letters, options)
         sent.push(...letters.filter((_, i) => added[i]))
       }
+      await shardAt(context, owner).flush(options)
     }
     return sent
   }
