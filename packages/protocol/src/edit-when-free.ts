@@ -14,15 +14,27 @@ export async function editWhenFree(
   edit: (text: string) => string,
   { signal }: CallOptions,
 ): Promise<void> {
-  const { name, tasks } = shardAt(context, shard)
+  const { tasks } = shardAt(context, shard)
   const owner = context.random.uuid()
+  await whenFree(context, shard, task, () => editTask(tasks, task, edit, { owner, signal }), { signal })
+}
+
+/** Repeats an attempt while it resolves to false, because other processes hold the task. Throws like `editWhenFree`. */
+export async function whenFree(
+  context: EngineContext,
+  shard: number,
+  task: string,
+  attempt: () => Promise<boolean>,
+  { signal }: CallOptions,
+): Promise<void> {
+  const { name } = shardAt(context, shard)
   const busy = (): LooseleafError =>
     new LooseleafError(
       'SHARD_BUSY',
       `Other processes have held the task ${task} for ${PATIENCE_MS / 1_000} seconds; try again later.`,
       { shard: name },
     )
-  await untilFree(() => editTask(tasks, task, edit, { owner, signal }), {
+  await untilFree(attempt, {
     time: context.time,
     everyMs: PAUSE_MS,
     forMs: PATIENCE_MS,

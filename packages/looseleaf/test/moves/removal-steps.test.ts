@@ -6,7 +6,7 @@ import {
   keptRowsMs,
   loadShardCatalog,
 } from '@looseleaf/index-engine/internal'
-import { UNCHECKED_WAIT_MS } from '@looseleaf/protocol/internal'
+import { REGISTRY_TASK, UNCHECKED_WAIT_MS } from '@looseleaf/protocol/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { moduloRouter } from '@looseleaf/router'
@@ -85,6 +85,19 @@ test('the codec entries of a removed shard are on all others', async () => {
   await watching.shards.remove(2)
   expect(new Set(added)).toEqual(new Set([0, 1]))
   for (const shard of added) expect(flushed).toContain(shard)
+})
+
+test('a removal waits until another process has changed the consumers', async () => {
+  const { tasks } = driver.shards[2]!
+  await tasks.claim(REGISTRY_TASK, 'other', 60_000)
+  let claims = 0
+  const busy = faultyDriver(driver, ({ shard, operation, args }) => {
+    if (shard !== 2 || operation !== 'claim' || args[0] !== REGISTRY_TASK) return undefined
+    claims++
+    return { after: async () => void (await tasks.save(REGISTRY_TASK, 'other', '', 0)) }
+  })
+  await (await openStore(busy, leapingTime())).shards.remove(2)
+  expect(claims).toBe(2)
 })
 
 test('no shard of a router without buckets is removed', async () => {

@@ -1,6 +1,6 @@
-import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import type { CallOptions } from '@looseleaf/core'
 import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
-import { editWhenFree } from '../edit-when-free.ts'
+import { editWhenFree, whenFree } from '../edit-when-free.ts'
 import { shardAt } from '../shards.ts'
 import { underLease } from '../task-leases.ts'
 import { joinedRegistry, REGISTRY_TASK, registryFromText, registryToText } from './registrations.ts'
@@ -10,7 +10,7 @@ const LEASE_MS = 60_000
 
 /**
  * Copies the consumers that a shard knows to all other shards, durably. A shard that joined after a consumer has no copy, so the store would
- * forget the consumer when the last shard that has one is removed. Throws `SHARD_BUSY` while another process edits the consumers of the shard.
+ * forget the consumer when the last shard that has one is removed. Throws `SHARD_BUSY` if other processes edit the consumers of a shard for ten seconds.
  *
  * The lease on the consumers of the shard lasts until the copies stand. A drop deletes a name on each shard, and then looks at all of them
  * again. So either it was here before the lease, and there is nothing to copy, or it finds the copies.
@@ -20,16 +20,16 @@ export async function copyRegistrations(
   from: number,
   options: CallOptions,
 ): Promise<void> {
-  const { name, tasks } = shardAt(context, from)
+  const { tasks } = shardAt(context, from)
   const held = { tasks, task: REGISTRY_TASK, owner: context.random.uuid() }
-  const state = await tasks.claim(REGISTRY_TASK, held.owner, LEASE_MS, options)
-  if (state === undefined)
-    throw new LooseleafError(
-      'SHARD_BUSY',
-      `Another process is changing the consumers of the store on shard ${name}; try again later.`,
-      { shard: name },
-    )
-  const registry = registryFromText(state.progress)
+  let progress = ''
+  const claim = async (): Promise<boolean> => {
+    const state = await tasks.claim(REGISTRY_TASK, held.owner, LEASE_MS, options)
+    if (state !== undefined) progress = state.progress
+    return state !== undefined
+  }
+  await whenFree(context, from, REGISTRY_TASK, claim, options)
+  const registry = registryFromText(progress)
   const add = (text: string): string => registryToText(joinedRegistry([registryFromText(text), registry]))
   const others = presentNumbers(context.driver).filter((number) => number !== from)
   const copy = async (number: number): Promise<void> => {
@@ -39,6 +39,6 @@ export async function copyRegistrations(
   await underLease(
     held,
     async () => registry.size > 0 && Promise.all(others.map(copy)),
-    () => state.progress,
+    () => progress,
   )
 }
