@@ -35,7 +35,8 @@ test('pages have as many bodies as fit into 8 MiB, or one, and together yield ev
 
   for (const pageSize of [4, 500]) {
     const pages: (readonly EntityPageRow[])[] = []
-    for await (const page of entityPages(createPass(store.context, { pageSize }), 0)) pages.push(page)
+    for await (const page of entityPages(createPass(store.context, { pageSize }), 0, { upTo: Infinity }))
+      pages.push(page)
     expect(pages.flat().map(({ id }) => formatId(id))).toEqual(ids)
     const bodies = pages.map((page) => page.map(({ body }) => body?.length ?? 0))
     expect(bodies.flat().map((length) => Math.round(length / MiB))).toEqual([3, 3, 3, 0, 0, 8, 0, 0, 5, 4])
@@ -52,7 +53,8 @@ test('pages have at most 100 rows from the first one after a pause for calls', a
   await store.putMany(Array.from({ length: 700 }, (_, n) => ({ n })))
   let givesWay = false
   const throttle = { ...createThrottle(store.context.time, undefined), givesWay: () => givesWay }
-  const pages = (): ReturnType<typeof entityPages> => entityPages(createPass(store.context, {}, throttle), 0)
+  const pages = (): ReturnType<typeof entityPages> =>
+    entityPages(createPass(store.context, {}, throttle), 0, { upTo: Infinity })
   const sizes: number[] = []
   for await (const page of pages()) {
     sizes.push(page.length)

@@ -7,8 +7,8 @@ import type { Pass } from '../pass/pass.ts'
 export interface EntityPagesOptions {
   /** Yields rows behind this `addedId`. Default: all. */
   readonly after?: number | undefined
-  /** Ends with the page that reaches this `addedId`. Default: with the last row, which rows that are added as fast as they are read put off. */
-  readonly upTo?: number | undefined
+  /** Ends with the page that reaches this `addedId`, so that rows that are added as fast as they are read do not put the end off. */
+  readonly upTo: number
   /**
    * Treatment of rows whose bucket the shard does not own: copies of a move that has not begun there, and leftovers of one that has.
    * `readAtOwner` yields their state at their owner: a pass over all shards then misses no entity whose bucket moves from a shard that it has
@@ -26,7 +26,7 @@ export interface EntityPagesOptions {
 export async function* entityPages(
   pass: Pass,
   shard: number,
-  { after = 0, upTo = Infinity, foreignRows = 'skip', watch: given }: EntityPagesOptions = {},
+  { after = 0, upTo, foreignRows = 'skip', watch: given }: EntityPagesOptions,
 ): AsyncGenerator<readonly WholeRow<EntityPageRow>[], void, undefined> {
   const source = shardAt(pass.context, shard)
   const { signal, throttle } = pass

@@ -1,4 +1,6 @@
 import { parseId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { faultyDriver } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'
 import {
   addRow,
@@ -13,7 +15,7 @@ import {
 } from '../../test/stores.ts'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import type { Problem } from '../pass/pass-options.ts'
-import { sweep, sweepEntities, sweepIndex } from './sweep.ts'
+import { sweep, sweepEntities, sweepIndex, tunedSweep } from './sweep.ts'
 
 const everything = { prefix: [], order: 'asc', limit: 100 } as const
 
@@ -175,4 +177,20 @@ test('`rowsPerSecond` limits a sweep', async () => {
   await sweep(store, { rowsPerSecond: 50 })
   // The sweep reads 100 entities and 100 rows.
   expect(time.slept - before).toBeCloseTo(4_000)
+})
+
+test('a sweep ends although entities are added as fast as it reads them', async () => {
+  const driver = await memoryShards(1).connect()
+  // Opening a store reads a page, too.
+  let pages = 10
+  const busy = faultyDriver(driver, ({ operation }) => {
+    if (operation !== 'pageByAdded' || ++pages > 10) return undefined
+    return { before: async () => void (await writer.putMany([{ user_id: 'bob' }, { user_id: 'bob' }])) }
+  })
+  const store = await openStore({ driver: busy })
+  const writer = await openStore({ driver })
+  await writer.putMany([{ user_id: 'ada' }, { user_id: 'ada' }])
+  pages = 0
+  await tunedSweep(store, { pageSize: 2 })
+  expect(pages).toBe(1)
 })

@@ -27,7 +27,7 @@ const sweepOptionKinds: OptionKinds<SweepOptions> = {
   shard: optionKinds.elsewhere,
 }
 
-/** Reads all entities, and adds their missing rows. Returns the counts. Throws `INDEX_NOT_FOUND` and errors of shards. */
+/** Reads all entities that are there when their shard's turn comes, and adds their missing rows. Returns the counts. Throws `INDEX_NOT_FOUND` and errors of shards. */
 export async function sweepEntities(store: CleanerStore, options: Tuned<SweepOptions> = {}): Promise<Tally> {
   return onShards('sweepEntities', store, options, entitiesToRows)
 }
@@ -56,7 +56,8 @@ async function entitiesToRows(
   targets: readonly IndexTarget[],
   shard: number,
 ): Promise<void> {
-  for await (const page of entityPages(pass, shard, { foreignRows: 'readAtOwner' }))
+  const { lastAddedId: upTo } = await shardAt(pass.context, shard).entities.extent({ signal: pass.signal })
+  for await (const page of entityPages(pass, shard, { upTo, foreignRows: 'readAtOwner' }))
     await sweepEntityPage(pass, targets, page, { fill: () => false })
 }
 
