@@ -1,10 +1,12 @@
+import { parseId } from '@looseleaf/core'
 import { rangesInclude, type CopiedRow } from '@looseleaf/core/internal'
 import { entitiesIn, loadOwn } from '@looseleaf/protocol/internal'
 import type { ShardState } from '@looseleaf-tooling/kit/reference-driver'
 import { expect, test } from 'vitest'
+import { SOME_BUCKETS } from './stores.ts'
 import { GROUPS, isBegin, moveWith, servesOf } from './two-groups.ts'
 
-const [FIRST] = GROUPS
+const [FIRST, LAST] = GROUPS
 
 test('a group that the target has lost is served before anything of the other groups is copied again', async () => {
   let step: 'copy' | 'begin' | 'over' = 'copy'
@@ -32,8 +34,49 @@ test('a group that the target has lost is served before anything of the other gr
       },
     }
   })
-  expect(await move()).toMatchObject({ state: 'done' })
+  // Each entity was compared in the first pass, and again.
+  expect(await move()).toMatchObject({ state: 'done', counts: { compared: 8 } })
   expect(copied).toEqual(['lost', 'lost', 'other', 'other'])
+  const reader = await openFaulty()
+  for (const id of ids.flat()) expect(await reader.get(id)).toMatchObject({ n: 1 })
+})
+
+test('the last group that the target has lost is handed over after index rows were copied again', async () => {
+  let step: 'copy' | 'first' | 'over' = 'copy'
+  let before: ShardState | undefined
+  const calls: string[] = []
+  const { move, openFaulty, writer, ids } = await moveWith((call, moving) => {
+    const { shards } = moving
+    const [id] = moving.ids[1]
+    const target = shards.reference.shards[1]!
+    if (step === 'copy' && isBegin(call)) {
+      step = 'first'
+      return {
+        async after() {
+          before = target.state()
+          await moving.writer.put({ n: 1, user: id }, { id })
+        },
+      }
+    }
+    if (step === 'first' && isBegin(call)) {
+      step = 'over'
+      return { before: () => target.fallBack(before!, 'everything') }
+    }
+    if (step !== 'over' || call.shard !== 1) return undefined
+    if (['receive', 'upsert'].includes(call.operation)) calls.push(call.operation)
+    if (rangesInclude(servesOf(call)?.owns ?? '', LAST)) calls.push('serves')
+    return undefined
+  })
+  const isIn = entitiesIn(writer.context, SOME_BUCKETS)
+  for (let rows = 0; rows < 40;) {
+    const id = writer.newId()
+    if (isIn(parseId(id))) continue
+    // Some rows are in the buckets that move.
+    await writer.put({ n: 1, user: `user ${rows}` }, { id })
+    rows++
+  }
+  expect(await move()).toMatchObject({ state: 'done', counts: { compared: 6 } })
+  expect(calls.slice(0, 3)).toEqual(['receive', 'upsert', 'serves'])
   const reader = await openFaulty()
   for (const id of ids.flat()) expect(await reader.get(id)).toMatchObject({ n: 1 })
 })

@@ -17,7 +17,7 @@ test.each(['a later copy', 'the next attempt'] as const)(
     let step: 'first group' | 'lost copy' | 'crash' | 'over' = 'first group'
     const { move, writer, ids } = await moveWith((call, moving) => {
       const { shards } = moving
-      const [lost, later] = moving.ids[1]!
+      const [lost, later] = moving.ids[1]
       if (step === 'first group' && isBegin(call))
         return {
           async after() {
@@ -42,7 +42,7 @@ test.each(['a later copy', 'the next attempt'] as const)(
     })
     expect(await move()).toMatchObject({ state: 'done' })
     expect(step).toBe('over')
-    expect(await writer.get(ids[1]![0])).toMatchObject({ n: 2 })
+    expect(await writer.get(ids[1][0])).toMatchObject({ n: 2 })
   },
 )
 
@@ -56,7 +56,7 @@ test('entities are copied again if the target loses the first of several batches
       return {
         async after() {
           step = 'first batch'
-          for (const id of moving.ids[1]!) await moving.writer.put({ n: 2, user: id, pages }, { id })
+          for (const id of moving.ids[1]) await moving.writer.put({ n: 2, user: id, pages }, { id })
         },
       }
     if (call.operation !== 'receive') return undefined
@@ -70,7 +70,7 @@ test('entities are copied again if the target loses the first of several batches
   })
   expect(await move()).toMatchObject({ state: 'done' })
   expect(step).toBe('over')
-  for (const id of ids[1]!) expect(await writer.get(id)).toMatchObject({ n: 2 })
+  for (const id of ids[1]) expect(await writer.get(id)).toMatchObject({ n: 2 })
 })
 
 test('index rows are copied again if the target loses them after the comparison', async () => {
@@ -100,7 +100,7 @@ test.each(['the mover', 'another process'] as const)(
     let step: 'seal' | 'copy' | 'begin' | 'over' = 'seal'
     const { move, openFaulty, writer, ids } = await moveWith((call, moving) => {
       const { shards } = moving
-      const [id] = moving.ids[0]!
+      const [id] = moving.ids[0]
       const target = shards.reference.shards[1]!
       if (step === 'seal' && sealedBy(call) !== undefined) {
         step = 'copy'
@@ -133,7 +133,7 @@ test.each(['the mover', 'another process'] as const)(
       expect({ problems, moves }).toMatchObject({ problems: [], moves: [{ state: 'done' }] })
     }
     expect(step).toBe('over')
-    expect(await writer.get(ids[0]![0])).toMatchObject({ n: 2 })
+    expect(await writer.get(ids[0][0])).toMatchObject({ n: 2 })
   },
 )
 

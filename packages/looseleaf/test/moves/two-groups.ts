@@ -18,7 +18,7 @@ interface Moving {
   readonly shards: CrashingShards
   readonly writer: DataStore
   /** Ids of the first group, then of the second one. */
-  readonly ids: readonly (readonly [EntityId, EntityId])[]
+  readonly ids: readonly [readonly [EntityId, EntityId], readonly [EntityId, EntityId]]
 }
 
 /** Moves two groups with two entities each. The calls of the mover meet faults. */
@@ -36,7 +36,8 @@ export async function moveWith(
       if (isIn(parseId(id))) return id
     }
   }
-  const ids = GROUPS.map((buckets) => [idIn(buckets), idIn(buckets)] as const)
+  const pairIn = (buckets: string) => [idIn(buckets), idIn(buckets)] as const
+  const ids = [pairIn(GROUPS[0]), pairIn(GROUPS[1])] as const
   for (const id of ids.flat()) await writer.put({ n: 1, user: id }, { id })
   const moving = { shards, writer, ids }
   const openFaulty = (): Promise<DataStore> =>
