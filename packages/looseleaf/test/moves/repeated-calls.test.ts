@@ -1,6 +1,7 @@
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { loadShardCatalog } from '@looseleaf/index-engine/internal'
+import { changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
 import { moveBuckets, movesOf } from '@looseleaf/mover/internal'
+import { announceMove } from '@looseleaf/protocol/internal'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
 import { checkIndexes, checkQueries, contentsOf, filledStore, openStore, SOME_BUCKETS } from './stores.ts'
@@ -37,4 +38,27 @@ test.each([
   await checkQueries(repeated)
   await checkIndexes(repeated)
   await expect(moveBuckets(repeated, PLAN)).rejects.toMatchObject({ code: 'BAD_OPTION' })
+})
+
+test('a call takes up no other move, and none that is being undone', async () => {
+  const driver = await memoryShards(3).connect()
+  const store = await filledStore(driver, 20)
+  const mover = await openStore(driver, leapingTime())
+  await announceMove(store.context, { from: 0, to: 1, buckets: '0-9' })
+  const target = driver.shards[2]!
+  // Copies of a move that was undone without its target.
+  const coming = { move: 99, attempt: 1, buckets: '20-29', from: 0, afterAddedId: 0 }
+  await changeServes(target, (await loadShardCatalog(target))!, { owns: '2731-4095', coming: [coming] })
+  for (const plan of [
+    { from: 0, to: 1, buckets: '10-19' },
+    { from: 0, to: 2, buckets: '20-29' },
+  ])
+    expect(await moveBuckets(mover, plan)).toMatchObject({ ...plan, state: 'done' })
+  await expect(moveBuckets(mover, { from: 0, to: 2, buckets: '0-9' })).rejects.toMatchObject({
+    code: 'CONFLICT',
+  })
+  await expect(moveBuckets(mover, { from: 2, to: 1, buckets: '0-9' })).rejects.toMatchObject({
+    code: 'CONFLICT',
+  })
+  expect(await movesOf(mover)).toMatchObject([{ id: 1 }, { id: 99 }])
 })
