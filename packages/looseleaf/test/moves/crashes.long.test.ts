@@ -23,7 +23,7 @@ const COUNT = 40
 
 /** Calls after which a mover dies: in the short form some of them, a different share for each test. */
 const deaths = (first: number): readonly number[] =>
-  Array.from({ length: 220 }, (_, calls) => calls + 1).filter((calls) => isLong || calls % 28 === first)
+  Array.from({ length: 240 }, (_, calls) => calls + 1).filter((calls) => isLong || calls % 28 === first)
 
 /** Moves the buckets by a process that dies after this many calls. Returns the last step that it reported, or undefined if it lived. */
 async function moveUntilDeath(
