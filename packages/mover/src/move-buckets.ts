@@ -11,9 +11,10 @@ import {
   type PlannedMove,
 } from '@looseleaf/protocol/internal'
 import { createMoveLine } from './move-line.ts'
+import type { MoveJob } from './move-job.ts'
 import type { MoveOptions, MoverStore } from './move-options.ts'
 import { readMove, type MoveReport } from './move-report.ts'
-import { findMove, openMoves } from './open-moves.ts'
+import { findMove, openMoves, type OpenMove } from './open-moves.ts'
 import { problemsText } from './plan/move-plan.ts'
 import { ownerProblems, problemsOf } from './plan-moves.ts'
 import { withRetries } from './retries.ts'
@@ -111,11 +112,18 @@ export async function undoMove(
     throw badOption(`The store has no move ${id}, or it is over. shards.moves lists the others.`)
   if (found.phase === undefined) throw handedOver(found.move)
   const { move } = found
-  return withCallbacks(options, (taken) =>
-    workOn(context, move, taken, { walk: undo }).catch((error: unknown) =>
+  const report = await withCallbacks(options, (taken) =>
+    workOn(context, move, taken, { walk: undoOpen }).catch((error: unknown) =>
       undoWithoutTarget(context, move, taken, error),
     ),
   )
+  if (report.state !== 'done') return report
+  // The call has waited for another process, which has ended the move.
+  throw new LooseleafError('CONFLICT', `Move ${id} cannot be undone: it has ended. Move the buckets back.`)
+}
+
+async function undoOpen(job: MoveJob, found: OpenMove | undefined): Promise<void> {
+  if (found !== undefined) await undo(job)
 }
 
 /**
