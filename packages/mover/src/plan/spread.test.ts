@@ -74,6 +74,16 @@ describe('evened', () => {
     expect(evened([shardOf(0, [1_000]), shardOf(1, [])])).toEqual([])
   })
 
+  test('the shards without a bucket that is heavier than the mean share the others evenly', () => {
+    const shards = [shardOf(0, [6_000, ...many(400, 10)]), shardOf(1, []), shardOf(2, [])]
+    const [heavy, ...others] = after(shards, evened(shards))
+    expect(heavy).toBeLessThan(6_030)
+    expect(spreadOf(others)).toBeLessThan(1.03)
+    const uneven = [shardOf(0, [6_000]), shardOf(1, many(300, 10)), shardOf(2, many(100, 10))]
+    expect(spreadOf(after(uneven, evened(uneven)).slice(1))).toBeLessThan(1.03)
+    expect(evened([shardOf(0, [6_000]), shardOf(1, many(200, 10)), shardOf(2, many(200, 10))])).toEqual([])
+  })
+
   test('heavy buckets go first', () => {
     const shards = [shardOf(0, [...many(20, 10), 100, 90]), shardOf(1, [])]
     const [move] = evened(shards)

@@ -10,7 +10,7 @@ export interface WeighedShard {
   readonly fixed: number
 }
 
-/** Share of the mean weight by which shards may differ from it before `evened` moves anything. */
+/** Share of the level by which shards may differ from it before `evened` moves anything. */
 const TOLERANCE = 0.05
 
 /**
@@ -22,15 +22,36 @@ export function drained(source: WeighedShard, targets: readonly WeighedShard[]):
 }
 
 /**
- * Evens the weights of shards with few moves: only shards above the mean give, and only shards below it take. Returns no move if every shard
- * is within five percent of the mean, or if no bucket is small enough to help.
+ * Evens the weights of shards with few moves: only shards above the level give, and only shards below it take. Returns no move if every shard
+ * is within five percent of the level, or keeps more than that for lack of smaller buckets.
  */
 export function evened(shards: readonly WeighedShard[]): readonly PlannedMove[] {
-  const mean = sum(shards.map(weightOf)) / shards.length
-  if (shards.every((shard) => Math.abs(weightOf(shard) - mean) <= TOLERANCE * mean)) return []
-  const rooms = roomsBelow(mean, shards)
-  const givers = shards.filter((shard) => weightOf(shard) > mean)
-  return givers.flatMap((shard) => movesFrom(shard, weightOf(shard) - mean, rooms))
+  const level = levelOf(shards)
+  const excessOf = (shard: WeighedShard): number => weightOf(shard) - Math.max(level, keptBy(shard, level))
+  if (shards.every((shard) => Math.abs(excessOf(shard)) <= TOLERANCE * level)) return []
+  const rooms = roomsBelow(level, shards)
+  const givers = shards.filter((shard) => excessOf(shard) > 0)
+  return givers.flatMap((shard) => movesFrom(shard, excessOf(shard), rooms))
+}
+
+/**
+ * Returns the weight that shards should have: the mean of the shards that can have it. The others keep more than that, and the shards besides
+ * them would not be even at the mean of all: the first would be filled up to it, and nothing would be left for the last.
+ */
+function levelOf(shards: readonly WeighedShard[]): number {
+  const total = sum(shards.map(weightOf))
+  let level = total / shards.length
+  for (;;) {
+    const kept = shards.map((shard) => keptBy(shard, level)).filter((weight) => weight > level)
+    const next = (total - sum(kept)) / (shards.length - kept.length)
+    if (!(next < level)) return level
+    level = next
+  }
+}
+
+/** Returns the weight that a shard keeps: what cannot move, and buckets that are too heavy for any other shard. */
+function keptBy({ weights, fixed }: WeighedShard, level: number): number {
+  return fixed + sum([...weights.values()].filter((weight) => weight > level))
 }
 
 /** A target with the weight that it is short of. */
