@@ -12,6 +12,18 @@ test('text that looks like a tag after decoding stays text', () => {
   expect(plainTextOf('&amp;lt;', 200)).toBe('&lt;')
 })
 
+test('markup that was escaped twice becomes text if it begins the text', () => {
+  const twice =
+    '&lt;!-- x --&gt;&lt;div class=&quot;a&quot;&gt;&lt;p&gt;Tom &amp;amp; Ann&lt;/p&gt;&lt;/div&gt; by <a href="/">me</a>'
+  expect(plainTextOf(twice, 200)).toBe('Tom & Ann\n\nby me')
+  for (const told of [
+    '&lt;p&gt; or &lt;div&gt;?',
+    'Use &lt;p&gt;a&lt;/p&gt;',
+    '<pre>&lt;p&gt;a&lt;/p&gt;</pre>',
+  ])
+    expect(plainTextOf(told, 200)).toMatch(/<p>/)
+})
+
 test('broken and deeply nested HTML becomes text', () => {
   expect(plainTextOf('<p>a<b>c</p><img src=x onerror=alert(1)> d <', 200)).toContain('ac')
   expect(plainTextOf(`${'<div>'.repeat(30_000)}deep`, 200)).toContain('deep')

@@ -7,12 +7,17 @@ export const NAME_LENGTH = 40
 const MAX_INPUT_LENGTH = 200_000
 const BLOCK_END = /<(?:br|hr|\/p|\/div|\/li|\/ul|\/ol|\/h[1-6]|\/blockquote|\/pre|\/tr|\/table|\/figure)\b/gi
 
+/** Begins the text of a writer that escapes its markup twice. */
+const ESCAPED_TWICE = /^\s*&lt;(?:!--|(p|div|table|ul|ol|h[1-6]|blockquote)\b[^]*&lt;\/\1&gt;)/i
+
 /**
  * Converts HTML to the visible text with line breaks, of at most `limit` characters. Scripts and styles are dropped with their
  * content. The result is plain text, so a page has to escape it.
  */
 export function plainTextOf(html: string, limit: number): string {
-  const stripped = sanitizeHtml(html.slice(0, MAX_INPUT_LENGTH).replace(BLOCK_END, '\n$&'), {
+  const input = html.slice(0, MAX_INPUT_LENGTH)
+  const markup = ESCAPED_TWICE.test(input) ? unescapeHtml(input) : input
+  const stripped = sanitizeHtml(markup.replace(BLOCK_END, '\n$&'), {
     allowedTags: [],
     allowedAttributes: {},
     disallowedTagsMode: 'discard',
@@ -56,7 +61,7 @@ function cutAtWord(text: string, limit: number): string {
     .replace(/\ufffd$/, '')}…`
 }
 
-/** Decodes the escapes that the sanitizer writes; there are no others. */
+/** Decodes the escapes that the sanitizer writes. */
 function unescapeHtml(text: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name: string) => ENTITIES[name] ?? '')
 }
