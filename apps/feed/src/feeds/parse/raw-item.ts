@@ -94,8 +94,12 @@ function tidyItem(raw: RawItem, base: string | undefined, now: Date): NamedItem 
   return { item, names, digest: digestOf([title, body, ...raw.dates, ...parts]) }
 }
 
+/** A category that lists tags, in place of one tag. A tag may have a comma itself, as in “Washington, D.C.”. */
+const LIST = /,[^\s\d]|,.*,/
+
 function tidyTags(tags: RawItem['tags']): readonly string[] {
-  const tidied = tags.map((tag) => tidyLine(tag ?? '', 60)).filter((tag) => tag !== '')
+  const each = tags.flatMap((tag = '') => (LIST.test(tag) ? tag.split(',') : [tag]))
+  const tidied = each.map((tag) => tidyLine(tag, 60)).filter((tag) => tag !== '')
   return [...new Set(tidied)].slice(0, MAX_TAGS)
 }
 

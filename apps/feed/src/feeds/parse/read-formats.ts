@@ -154,17 +154,24 @@ function typed(text: { readonly value?: string; readonly type?: string } | undef
 
 interface MediaGroup {
   readonly contents?: readonly { readonly url?: string; readonly type?: string; readonly medium?: string }[]
-  readonly thumbnails?: readonly { readonly url?: string }[]
+  readonly thumbnails?: readonly { readonly url?: string; readonly width?: number }[]
 }
 
-/** Returns the files of an item by Media RSS. A thumbnail counts if there is nothing else. */
+/** A narrower thumbnail is the portrait of an author, or an icon. In pixels. */
+const MIN_THUMBNAIL_WIDTH = 64
+
+/** Returns the files of an item by Media RSS. A thumbnail counts if there is nothing else, and if it is large enough to be a picture. */
 function mediaOf(media: (MediaGroup & { readonly groups?: readonly MediaGroup[] }) | undefined): RawMedia[] {
   const groups = media === undefined ? [] : [media, ...(media.groups ?? [])]
   const files = groups.flatMap(({ contents = [] }) =>
     contents.map(({ url, type, medium }) => ({ url, type: type ?? medium })),
   )
   if (files.length > 0) return files
-  return groups.flatMap(({ thumbnails = [] }) => thumbnails.map(({ url }) => ({ url, type: 'image' })))
+  return groups.flatMap(({ thumbnails = [] }) =>
+    thumbnails.flatMap(({ url, width }) =>
+      width !== undefined && width < MIN_THUMBNAIL_WIDTH ? [] : [{ url, type: 'image' }],
+    ),
+  )
 }
 
 function enclosuresOf(links: readonly AnyLink[] | undefined): RawMedia[] {

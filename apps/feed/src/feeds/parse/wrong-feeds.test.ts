@@ -47,6 +47,24 @@ test('a title of a JSON Feed that was escaped by mistake is decoded, unless it w
   expect(feed.items.map(({ title }) => title)).toEqual(['A & B', 'Use &lt;b&gt;'])
 })
 
+test('a category that lists tags gives each of them, and one with a comma in its name stays whole', () => {
+  const tagsOf = (category: string): readonly string[] | undefined =>
+    parseFeed(rss(`<item><title>A</title><category>${category}</category></item>`)).items[0]?.tags
+  expect(tagsOf('Radio,Hip Hop,Interview')).toEqual(['Radio', 'Hip Hop', 'Interview'])
+  expect(tagsOf('Article, Tutorial, , Example')).toEqual(['Article', 'Tutorial', 'Example'])
+  for (const name of ['Washington, D.C.', '10,000 steps']) expect(tagsOf(name)).toEqual([name])
+})
+
+test('the portrait of an author makes an item no picture', () => {
+  const media = (size: string): string =>
+    `<entry><id>urn:1</id><title>v1</title><m:thumbnail url="https://code.example/u/1.png"${size}/></entry>`
+  const mediaOf = (size: string): unknown =>
+    parseFeed(atom(media(size), ' xmlns:m="http://search.yahoo.com/mrss/"')).items[0]?.media
+  expect(mediaOf(' height="30" width="30"')).toEqual([])
+  for (const size of ['', ' height="180" width="320"'])
+    expect(mediaOf(size)).toEqual([{ url: 'https://code.example/u/1.png', type: 'image' }])
+})
+
 test('an id that all items of a file have identifies none of them', () => {
   const item = (n: number): string =>
     `<item><title>Post ${n}</title><link>https://blog.example/${n}</link><guid isPermaLink="false">g</guid></item>`
