@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { PASSWORD_LENGTH } from '../../domain/accounts/passwords.ts'
+import { isDue } from '../../domain/accounts/sessions.ts'
 import { MAX_ADDRESS } from '../../kinds/account.ts'
 import { MAX_BIO, MAX_FULL_NAME, type Person } from '../../kinds/person.ts'
 import type { Session } from '../../kinds/session.ts'
@@ -11,8 +12,8 @@ import { TimeAgo } from '../../ui/time-ago.tsx'
 /** Parts of the page. Each has a form. */
 export type Part = 'profile' | 'address' | 'password' | 'sessions' | 'delete'
 
-/** Notices after a form, by its part. */
-export const DONE: Readonly<Record<Part, string>> = {
+/** Notices after a form, by its part, to which the browser scrolls. */
+const DONE: Readonly<Record<Part, string>> = {
   profile: 'Your profile is saved.',
   address: 'Your address is saved.',
   password: 'Your password is changed, and all other browsers are signed out.',
@@ -23,7 +24,8 @@ export const DONE: Readonly<Record<Part, string>> = {
 export interface SettingsPageProps {
   readonly ctx: PageContext
   readonly viewer: Person
-  readonly notice: string | undefined
+  /** Part whose form has just been saved. */
+  readonly done: Part | undefined
   readonly forms: Readonly<Record<Part, FormState>>
   readonly sessions: readonly Session[]
   /** Id of the session that shows this page. */
@@ -31,19 +33,21 @@ export interface SettingsPageProps {
 }
 
 export function SettingsPage(props: SettingsPageProps): JSX.Element {
-  const { ctx, viewer, notice, forms } = props
+  const { ctx, viewer, done, forms } = props
   return (
     <Layout ctx={ctx} title="Settings">
       <h1 class="page-title">Settings</h1>
       <p>
         <a href="/settings/services">Services</a> are the sources that you publish through.
       </p>
-      {notice === undefined ? null : (
-        <p class="done" role="status">
-          {notice}
-        </p>
-      )}
-      <PartForm ctx={ctx} part="profile" title="Profile" form={forms.profile} button="Save the profile">
+      <PartForm
+        ctx={ctx}
+        part="profile"
+        title="Profile"
+        form={forms.profile}
+        done={done}
+        button="Save the profile"
+      >
         <Field form={forms.profile} name="full_name" label="Full name" maxLength={MAX_FULL_NAME} />
         <Field form={forms.profile} name="bio" label="About you" rows={3} maxLength={MAX_BIO} optional />
       </PartForm>
@@ -56,7 +60,7 @@ export function SettingsPage(props: SettingsPageProps): JSX.Element {
           there is neither an address nor a password to change.
         </p>
       ) : (
-        <AccountForms ctx={ctx} forms={forms} />
+        <AccountForms ctx={ctx} forms={forms} done={done} />
       )}
       <Sessions {...props} />
       {viewer.sample === true ? null : <DeleteAccount ctx={ctx} form={forms.delete} />}
@@ -64,11 +68,18 @@ export function SettingsPage(props: SettingsPageProps): JSX.Element {
   )
 }
 
-function AccountForms({ ctx, forms }: Pick<SettingsPageProps, 'ctx' | 'forms'>): JSX.Element {
+function AccountForms({ ctx, forms, done }: Pick<SettingsPageProps, 'ctx' | 'forms' | 'done'>): JSX.Element {
   const { min, max } = PASSWORD_LENGTH
   return (
     <>
-      <PartForm ctx={ctx} part="address" title="Address" form={forms.address} button="Save the address">
+      <PartForm
+        ctx={ctx}
+        part="address"
+        title="Address"
+        form={forms.address}
+        done={done}
+        button="Save the address"
+      >
         <Field
           form={forms.address}
           name="address"
@@ -80,7 +91,14 @@ function AccountForms({ ctx, forms }: Pick<SettingsPageProps, 'ctx' | 'forms'>):
         />
         <CurrentPassword form={forms.address} idPrefix="address" />
       </PartForm>
-      <PartForm ctx={ctx} part="password" title="Password" form={forms.password} button="Change the password">
+      <PartForm
+        ctx={ctx}
+        part="password"
+        title="Password"
+        form={forms.password}
+        done={done}
+        button="Change the password"
+      >
         <CurrentPassword form={forms.password} idPrefix="password" />
         <Field
           form={forms.password}
@@ -101,6 +119,7 @@ function PartForm({
   part,
   title,
   form,
+  done,
   button,
   children,
 }: {
@@ -108,6 +127,7 @@ function PartForm({
   readonly part: Part
   readonly title: string
   readonly form: FormState
+  readonly done: Part | undefined
   readonly button: string
   readonly children: ComponentChildren
 }): JSX.Element {
@@ -122,6 +142,7 @@ function PartForm({
       <h2 class="section-title" id={`h-${part}`}>
         {title}
       </h2>
+      <Notice part={part} done={done} />
       <FormErrors form={form} />
       <Token ctx={ctx} />
       {children}
@@ -129,6 +150,21 @@ function PartForm({
         <button type="submit">{button}</button>
       </p>
     </form>
+  )
+}
+
+function Notice({
+  part,
+  done,
+}: {
+  readonly part: Part
+  readonly done: Part | undefined
+}): JSX.Element | null {
+  if (part !== done) return null
+  return (
+    <p class="done" role="status">
+      {DONE[part]}
+    </p>
   )
 }
 
@@ -151,29 +187,30 @@ function CurrentPassword({
   )
 }
 
-function Sessions({ ctx, sessions, currentSession }: SettingsPageProps): JSX.Element {
+function Sessions({ ctx, sessions, currentSession, done }: SettingsPageProps): JSX.Element {
   return (
     <section id="sessions" aria-labelledby="h-sessions">
       <h2 class="section-title" id="h-sessions">
         Signed-in browsers
       </h2>
+      <Notice part="sessions" done={done} />
       <ul class="rows">
-        {sessions.map(({ id, browser, signed_in, seen }) => (
-          <li key={id}>
+        {sessions.map((session) => (
+          <li key={session.id}>
             <span>
-              {browser}
+              {session.browser}
               <span class="faint">
-                , signed in <TimeAgo time={signed_in} now={ctx.now} />, last used{' '}
-                <TimeAgo time={seen} now={ctx.now} />
+                , signed in <TimeAgo time={session.signed_in} now={ctx.now} />
+                {session.id === currentSession ? null : <LastUse ctx={ctx} session={session} />}
               </span>
             </span>
-            {id === currentSession ? (
+            {session.id === currentSession ? (
               <span class="faint">This browser</span>
             ) : (
-              <form method="post" action={`/settings/sessions/${id}/end`}>
+              <form method="post" action={`/settings/sessions/${session.id}/end`}>
                 <Token ctx={ctx} />
                 <button class="quiet" type="submit">
-                  Sign out<span class="unseen"> {browser}</span>
+                  Sign out<span class="unseen"> {session.browser}</span>
                 </button>
               </form>
             )}
@@ -181,6 +218,22 @@ function Sessions({ ctx, sessions, currentSession }: SettingsPageProps): JSX.Ele
         ))}
       </ul>
     </section>
+  )
+}
+
+/** A session notes its use once a day. */
+function LastUse({
+  ctx: { now },
+  session,
+}: {
+  readonly ctx: PageContext
+  readonly session: Session
+}): JSX.Element {
+  if (!isDue(session, now)) return <>, used in the last day</>
+  return (
+    <>
+      , last used <TimeAgo time={session.seen} now={now} />
+    </>
   )
 }
 

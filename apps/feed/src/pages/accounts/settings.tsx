@@ -11,8 +11,10 @@ import { signedIn } from '../../http/viewer.ts'
 import type { Person } from '../../kinds/person.ts'
 import { EMPTY_FORM, type FormState } from '../../ui/form-parts.tsx'
 import { addressForm, deleteForm, passwordForm, profileForm, TAKEN } from './forms.ts'
-import { DONE, SettingsPage, type Part } from './settings-page.tsx'
+import { SettingsPage, type Part } from './settings-page.tsx'
 
+/** Parts whose form redirects to the settings. */
+const SAVED: readonly Part[] = ['profile', 'address', 'password', 'sessions']
 const WRONG = { password: 'This is not your password.' }
 
 export async function settingsRoutes(app: FastifyInstance): Promise<void> {
@@ -119,13 +121,12 @@ async function sendPage(
     ...sent,
   }
   const { done } = query as { done?: unknown }
-  const notice = Object.entries(DONE).find(([part]) => part === done)?.[1]
   return reply.page(
     (ctx) => (
       <SettingsPage
         ctx={ctx}
         viewer={viewer}
-        notice={notice}
+        done={SAVED.find((part) => part === done)}
         forms={forms}
         sessions={sessions}
         currentSession={openSession?.session.id}
