@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { cleanIndex, memoryShards } from 'looseleaf'
 import { freshEntry } from '../src/domain/entries/fresh-entry.ts'
 import { addressesOfAll, CHROMIUM, hasBrowser as found, openBrowser, signIn as signInOn } from './browser.ts'
-import { openTestSite, type TestSite } from './support.ts'
+import { addPeople, openTestSite, type TestSite } from './support.ts'
 
 let site: TestSite
 let url: string
@@ -253,6 +253,14 @@ test.skipIf(!found)('no page is wider than a screen of 360 or 1280 px', async ()
       expect({ path, width, over }).toEqual({ path, width, over: 0 })
     }
   }
+})
+
+test.skipIf(!found)('the home page of a person who follows nobody fits a screen of 360 px', async () => {
+  await addPeople(site, ['newcomer'])
+  await page.setViewportSize({ width: 360, height: 800 })
+  await signIn('Newcomer')
+  await page.getByText('People to follow').waitFor()
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
 })
 
 /** Largest size of a page with the sample data. */
