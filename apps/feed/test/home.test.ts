@@ -102,6 +102,14 @@ test('a story of a source appears once, with the names of those who brought it',
   expect(textOf(body)).toMatch(/because you follow (?=.*Noor)(?=.*Tomás)[^·]* and /)
 })
 
+test('a message is unread for the followers of its writer, and read for the writer', async () => {
+  await follow(ids.mira, ids.tomas)
+  await publish({ title: 'By Mira', person_id: ids.mira })
+  expect(unreadIn((await mira.get('/')).body)).toBe(0)
+  await publish({ title: 'By Tomás', person_id: ids.tomas })
+  expect(unreadIn((await mira.get('/')).body)).toBe(1)
+})
+
 test('every page shows the same number of unread entries, and a list shows it by channel', async () => {
   await follow(ids.mira, ids.noor)
   await follow(ids.mira, ids.tomas)

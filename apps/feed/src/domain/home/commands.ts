@@ -40,7 +40,7 @@ export async function backfill(data: SiteData, personId: string, channelId: stri
   if (items.some(({ id }) => isLookDue(id))) await trimInbox(data, personId)
 }
 
-/** Returns the item of an entry for the inbox of a person. */
+/** Returns the item of an entry for the inbox of a person. The writer of a message has read it. */
 export function itemOf(
   entry: Pick<Entry, 'id' | 'channel_id' | 'arrived' | 'bumped' | 'media_kind' | 'link_key'>,
   personId: string,
@@ -58,7 +58,7 @@ export function itemOf(
     bumped,
     media: media_kind,
     link_key,
-    read: false,
+    read: channel_id === personId,
     hidden: false,
   }
 }
