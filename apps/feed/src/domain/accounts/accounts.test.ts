@@ -180,3 +180,23 @@ test('a deleted member keeps nothing but entries, comments and likes, and the na
   expect(await deleteMember(data, person_id, PASSWORD)).toBe(false)
   expect((await member('ann', { address: 'ann@example.org' })).person.id).not.toBe(person_id)
 })
+
+test('a follow that begins while its person leaves goes with the person', async () => {
+  const { data } = site
+  const [ann, bob] = [await member('ann'), await member('bob')]
+  const follow = { person_id: bob.person.id, channel_id: ann.person.id, since: now }
+  const { follows } = data
+  let isBegun = false
+  const deleteWhere: typeof follows.byChannel.deleteWhere = async (...args) => {
+    const deleted = await follows.byChannel.deleteWhere(...args)
+    if (!isBegun) await follows.insert(follow)
+    isBegun = true
+    return deleted
+  }
+  const overlapped = {
+    ...data,
+    follows: { ...follows, byChannel: { ...follows.byChannel, deleteWhere } },
+  } as unknown as typeof data
+  expect(await deleteMember(overlapped, ann.person.id, PASSWORD)).toBe(true)
+  expect(await follows.byPerson.all({ person_id: bob.person.id })).toEqual([])
+})

@@ -143,18 +143,26 @@ export async function deleteMember(data: SiteData, personId: string, password: s
   const account = await accountIf(data, personId, password)
   if (account === undefined) return false
   // The person and the account go last, so that an interrupted deletion can be asked for again.
-  await Promise.all([
-    data.follows.byPerson.deleteWhere({ person_id: personId }),
-    data.follows.byChannel.deleteWhere({ channel_id: personId }),
-    data.services.byPerson.deleteWhere({ person_id: personId }),
-    data.inbox.byPerson.deleteWhere({ person_id: personId }),
-  ])
+  await deleteTraces(data, personId)
   await data.people.store.batch([
     data.people.writes.delete(personId),
     data.accounts.writes.delete(account.id),
     data.homes.writes.delete(homeId(personId)),
   ])
-  // The sessions are without a person already.
-  await data.sessions.byPerson.deleteWhere({ person_id: personId })
+  // The sessions are without a person already. Other traces have come meanwhile.
+  await Promise.all([
+    data.sessions.byPerson.deleteWhere({ person_id: personId }),
+    deleteTraces(data, personId),
+  ])
   return true
+}
+
+/** Deletes all follows and services of a person, the follows by others, and the home page. */
+async function deleteTraces({ follows, services, inbox }: SiteData, personId: string): Promise<void> {
+  await Promise.all([
+    follows.byPerson.deleteWhere({ person_id: personId }),
+    follows.byChannel.deleteWhere({ channel_id: personId }),
+    services.byPerson.deleteWhere({ person_id: personId }),
+    inbox.byPerson.deleteWhere({ person_id: personId }),
+  ])
 }

@@ -7,8 +7,8 @@ import { unlessThere } from '../site/unless-there.ts'
 import { channelById, type Channel } from './queries.ts'
 
 /**
- * Follows a channel, and fills the inbox with its newest entries. Returns the channel; undefined if there is none, or if it is the person.
- * Idempotent: a second call ends what an interrupted one began.
+ * Follows a channel, and fills the inbox with its newest entries. Returns the channel; undefined if there is none, if it is deleted
+ * meanwhile, or if it is the person. Idempotent: a second call ends what an interrupted one began.
  */
 export async function follow(
   data: SiteData,
@@ -18,12 +18,13 @@ export async function follow(
 ): Promise<Channel | undefined> {
   const channel = personId === channelId ? undefined : await channelById(data, channelId)
   if (channel === undefined) return undefined
-  await unlessThere(
-    data.follows.insert(
-      { person_id: personId, channel_id: channelId, since: now },
-      { id: followId(personId, channelId) },
-    ),
-  )
+  const id = followId(personId, channelId)
+  await unlessThere(data.follows.insert({ person_id: personId, channel_id: channelId, since: now }, { id }))
+  // A deletion that comes later finds the follow.
+  if ((await channelById(data, channelId)) === undefined) {
+    await data.follows.delete(id)
+    return undefined
+  }
   await backfill(data, personId, channelId)
   return channel
 }
@@ -76,13 +77,12 @@ export async function addService(
     data.services.byPerson.count({ person_id: personId }),
   ])
   if (!exists || count >= MAX_SERVICES) return false
-  await unlessThere(
-    data.services.insert(
-      { person_id: personId, source_id: ofSource, added: now },
-      { id: serviceId(personId, ofSource) },
-    ),
-  )
-  return true
+  const id = serviceId(personId, ofSource)
+  await unlessThere(data.services.insert({ person_id: personId, source_id: ofSource, added: now }, { id }))
+  // A deletion that comes later finds the service.
+  const stays = await data.sources.exists(ofSource)
+  if (!stays) await data.services.delete(id)
+  return stays
 }
 
 /** Ends a service. Idempotent. Entries that have arrived in inboxes stay. */

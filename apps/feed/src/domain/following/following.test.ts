@@ -78,6 +78,22 @@ test('a follow of oneself, or of a channel that does not exist, is refused', asy
   expect(await followingOf(site.data, ann, ann)).toEqual({ followers: 0, followed: undefined })
 })
 
+test.each(['follows', 'services'] as const)(
+  'nothing is added to the %s of a person whose source is deleted at that moment',
+  async (name) => {
+    const { data } = site
+    const kind = data[name] as (typeof data)['follows']
+    const insert: typeof kind.insert = async (...args) => {
+      await data.sources.delete(source)
+      return kind.insert(...args)
+    }
+    const late = { ...data, [name]: { ...kind, insert } } as unknown as typeof data
+    if (name === 'follows') expect(await follow(late, ann, source)).toBeUndefined()
+    else expect(await addService(late, ann, source)).toBe(false)
+    expect(await kind.byPerson.all({ person_id: ann })).toEqual([])
+  },
+)
+
 test('the list of followed channels has people and sources, latest first, without deleted ones', async () => {
   await follow(site.data, ann, bob, new Date(1_000_000))
   await follow(site.data, ann, source, new Date(2_000_000))

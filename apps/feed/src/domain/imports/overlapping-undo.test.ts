@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { fileOf, listed, now, openImportBench, type ImportBench } from '../../../test/import-bench.ts'
 import { endLease, type LeasedSource } from '../../crawler/due.ts'
 import { entriesOfSource } from '../entries/entries.ts'
+import { addService, follow } from '../following/commands.ts'
 import { postComment } from '../entries/responses.ts'
 import type { ParsedFeed } from '../../feeds/parse/parsed-feed.ts'
 import { ImportUndone } from './import-record.ts'
@@ -106,6 +107,22 @@ test('a source whose schedule changes while an undo deletes it is deleted', asyn
     [],
     [],
   ])
+})
+
+test('a follow that another person begins while an undo deletes its source goes with it', async () => {
+  await bench.importList(1)
+  const { inbox } = bench.site.data
+  const page: typeof inbox.byPerson.page = async (...args) => {
+    await follow(bench.site.data, bench.bob, listed(0))
+    await addService(bench.site.data, bench.bob, listed(0))
+    return inbox.byPerson.page(...args)
+  }
+  const data = {
+    ...bench.site.data,
+    inbox: { ...inbox, byPerson: { ...inbox.byPerson, page } },
+  } as unknown as typeof bench.site.data
+  expect(await undoImport(data, await bench.newest(), bench.ann)).toMatchObject({ sources: 1 })
+  await expectComplete()
 })
 
 /** Expects that all entries have a source, and that undoing all imports leaves nothing. */

@@ -1,6 +1,6 @@
 import type { SiteData } from '../../kinds/site-data.ts'
 import type { ParsedFeed, ParsedOpml } from '../../feeds/parse/parsed-feed.ts'
-import { addService, followAll, removeService } from '../following/commands.ts'
+import { addService, followAll } from '../following/commands.ts'
 import { addSources } from '../sources/add-sources.ts'
 import {
   keepFileSource,
@@ -35,9 +35,6 @@ export async function storeFeed(
   } catch (error) {
     if (!(error instanceof ImportUndone)) throw error
     await record.undoRest()
-    // The service may have come after the undo had deleted the source.
-    const isGone = personId !== undefined && !(await data.sources.exists(saved.id))
-    if (isGone) await removeService(data, personId, saved.id)
     throw error
   }
 }

@@ -160,7 +160,15 @@ async function deleteSources(
   )
   const fates = await sources.deleteMany(found, { fates: true })
   requireAll(fates, isOvertaken)
-  return new Set(found.flatMap(({ id }, i) => (fates[i]!.ok ? [id] : [])))
+  const deleted = found.flatMap(({ id }, i) => (fates[i]!.ok ? [id] : []))
+  // A follow or a service that came meanwhile has found its source; a later one finds none.
+  await Promise.all(
+    deleted.flatMap((id) => [
+      follows.byChannel.deleteWhere({ channel_id: id }),
+      services.bySource.deleteWhere({ source_id: id }),
+    ]),
+  )
+  return new Set(deleted)
 }
 
 /** Returns true if another person follows a source, or publishes through it. */
