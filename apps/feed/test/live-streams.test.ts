@@ -1,4 +1,5 @@
 import { get, type IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { LooseleafError, type Trace } from 'looseleaf'
 import { afterEach, expect, test } from 'vitest'
 import type { AppOptions } from '../src/app.ts'
@@ -169,6 +170,24 @@ test('a browser whose connection is reset gives its place back, and other stream
   await expect.poll(() => statusOf('/live')).toBe(200)
   const id = await site.post('noor', 'After the reset')
   await other.until(new RegExp(id))
+})
+
+test('a browser that leaves while its session is read causes no error', async () => {
+  await open()
+  const mira = await signedIn('mira')
+  let socket: Socket | undefined
+  site.app.server.prependListener('request', (request: IncomingMessage) => (socket = request.socket))
+  const { sessions } = site.site.data
+  const { getMany } = sessions
+  const leaving = async (...args: Parameters<typeof getMany>) => {
+    const found = await getMany(...args)
+    socket?.destroy()
+    return found
+  }
+  Object.assign(sessions, { getMany: leaving })
+  await expect(read('/live?person=mira', mira)).rejects.toThrow('socket hang up')
+  await close()
+  expect(site.errors).toEqual([])
 })
 
 test('visitors of one IPv6 network share a limit of streams', async () => {

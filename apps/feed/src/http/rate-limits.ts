@@ -143,9 +143,12 @@ function sessionOf(request: FastifyRequest): string {
   return key === undefined ? networkOf(request) : sessionId(key)
 }
 
-/** Returns the address of the sender, of an IPv6 address the network: one household has a whole network. */
-export function networkOf({ ip }: FastifyRequest): string {
-  return normalizeIP(ip)
+/**
+ * Returns the address of the sender, of an IPv6 address the network: one household has a whole network. Senders that have left meanwhile
+ * have no address any more, and share ''.
+ */
+export function networkOf({ ip }: { readonly ip: string | undefined }): string {
+  return ip === undefined ? '' : normalizeIP(ip)
 }
 
 function tooManyTries(seconds: number): Problem {
