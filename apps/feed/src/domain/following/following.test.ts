@@ -79,7 +79,7 @@ test('a follow of oneself, or of a channel that does not exist, is refused', asy
 })
 
 test.each(['follows', 'services'] as const)(
-  'nothing is added to the %s of a person whose source is deleted at that moment',
+  'a source that is deleted at that moment adds nothing to the %s',
   async (name) => {
     const { data } = site
     const kind = data[name] as (typeof data)['follows']
