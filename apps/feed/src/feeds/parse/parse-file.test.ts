@@ -35,6 +35,14 @@ test('the parts of an RSS item become plain text', () => {
   ])
 })
 
+test('a category that lists tags gives each of them, and one with a comma in its name stays whole', () => {
+  const tagsOf = (category: string): readonly string[] | undefined =>
+    parseFeed(rss(`<item><title>A</title><category>${category}</category></item>`)).items[0]?.tags
+  expect(tagsOf('Radio,Hip Hop,Interview')).toEqual(['Radio', 'Hip Hop', 'Interview'])
+  expect(tagsOf('Article, Tutorial, , Example')).toEqual(['Article', 'Tutorial', 'Example'])
+  for (const name of ['Washington, D.C.', '10,000 steps']) expect(tagsOf(name)).toEqual([name])
+})
+
 test('a link to a script is dropped and its item is kept', () => {
   const [item] = parseFeed(rss('<item><title>x</title><link>javascript:alert(1)</link></item>')).items
   expect(item).toMatchObject({ title: 'x', link: undefined })

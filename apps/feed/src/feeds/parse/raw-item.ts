@@ -70,8 +70,9 @@ function named(items: readonly NamedItem[]): FeedItem[] {
 
 function tidyItem(raw: RawItem, base: string | undefined, now: Date): NamedItem | undefined {
   const link = firstOf(raw.links, (text) => webLink(text, base))
-  const body = firstOf(raw.bodies, (text) => toText(text, MAX_BODY_LENGTH)) ?? ''
   const givenTitle = tidyLine(toText(raw.title, MAX_TITLE_LENGTH * 2) ?? '', MAX_TITLE_LENGTH)
+  const bodies = givenTitle === '' ? raw.bodies : raw.bodies.filter((text) => !isLoneLink(text))
+  const body = firstOf(bodies, (text) => toText(text, MAX_BODY_LENGTH)) ?? ''
   const media = tidyMedia(raw.media, base)
   const title = givenTitle || tidyLine(body, 120) || link || media.map(({ url }) => fileName(url))[0]
   if (title === undefined || title === '') return undefined
@@ -92,6 +93,11 @@ function tidyItem(raw: RawItem, base: string | undefined, now: Date): NamedItem 
   // Without a name, an item keeps the digest that earlier versions of the site have made.
   const parts = names.length === 0 ? [] : [...names, ...media.map(({ url }) => url)]
   return { item, names, digest: digestOf([title, body, ...raw.dates, ...parts]) }
+}
+
+/** Returns true for a text such as a link “Comments”, which says nothing without its address. */
+function isLoneLink({ value = '', html }: RawText): boolean {
+  return html && /^(?:<p>\s*)?<a\s[^>]*>[^<]{0,30}<\/a>(?:\s*<\/p>)?$/i.test(value.trim())
 }
 
 /** A category that lists tags, in place of one tag. A tag may have a comma itself, as in “Washington, D.C.”. */

@@ -47,12 +47,13 @@ test('a title of a JSON Feed that was escaped by mistake is decoded, unless it w
   expect(feed.items.map(({ title }) => title)).toEqual(['A & B', 'Use &lt;b&gt;'])
 })
 
-test('a category that lists tags gives each of them, and one with a comma in its name stays whole', () => {
-  const tagsOf = (category: string): readonly string[] | undefined =>
-    parseFeed(rss(`<item><title>A</title><category>${category}</category></item>`)).items[0]?.tags
-  expect(tagsOf('Radio,Hip Hop,Interview')).toEqual(['Radio', 'Hip Hop', 'Interview'])
-  expect(tagsOf('Article, Tutorial, , Example')).toEqual(['Article', 'Tutorial', 'Example'])
-  for (const name of ['Washington, D.C.', '10,000 steps']) expect(tagsOf(name)).toEqual([name])
+test('a text that is nothing but a short link is left out, because its address is lost', () => {
+  const bodyOf = (html: string): string | undefined =>
+    parseFeed(rss(`<item><title>A</title><description><![CDATA[${html}]]></description></item>`)).items[0]
+      ?.body
+  for (const lone of ['<a href="/c">Comments</a>', ' <p><a href="/c">Read more</a></p>'])
+    expect(bodyOf(lone)).toBeUndefined()
+  expect(bodyOf('See <a href="/c">this</a>')).toBe('See this')
 })
 
 test('the portrait of an author makes an item no picture', () => {
