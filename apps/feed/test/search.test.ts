@@ -59,7 +59,8 @@ test('a search that is empty, refused or without a match has a page that explain
     ['before:2026-01-01', 422, 'Give a word, a tag, a person or a source to search for.'],
     ['from:nobody-here', 422, 'No person here has the name “nobody-here”.'],
     ['source:qqq', 422, 'No source has “qqq” in its title.'],
-    ['qqqqq', 200, 'Nothing found'],
+    ['qqqqq', 200, 'No entry has this.'],
+    ['bread qqqqq', 200, 'No entry has all of this. Fewer words find more.'],
   ]
   for (const [text, status, sentence] of cases) {
     const reply = await search(text)

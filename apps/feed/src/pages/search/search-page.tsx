@@ -68,7 +68,11 @@ function Answer({ ctx, text, answer }: SearchPageProps): JSX.Element {
     return (
       <>
         <EmptyState ctx={ctx} title="Nothing found">
-          <p>No entry has all of this. Fewer words find more.</p>
+          <p>
+            {/\s/.test(text.trim())
+              ? 'No entry has all of this. Fewer words find more.'
+              : 'No entry has this.'}
+          </p>
         </EmptyState>
         <SearchHelp />
       </>
