@@ -127,3 +127,17 @@ test('strangers cannot add or fetch a source, and a source of a file is not fetc
   expect((await visitor.get(`/sources/${sample?.id}`)).body).not.toContain('Fetch now')
   expect((await visitor.post(`/sources/${sample?.id}/fetch`)).statusCode).toBe(409)
 })
+
+test('the page of a source that is fetched for another one offers no follow, and ends one that is left', async () => {
+  const { data } = test_.site
+  const feedsOf = ['old', 'new'].map((name) => ({ address: `https://${name}.example/feed` }))
+  const [old, current] = await addSources(data, feedsOf, { personId: undefined })
+  await data.sources.update(old!.id, { same_as: current!.id })
+  const actions = async (): Promise<string[]> => {
+    const { body } = await visitor.get(`/sources/${old!.id}`)
+    return [...body.matchAll(/<form[^>]* action="[^"]*\/(follow|unfollow|publish)"/g)].map(([, act]) => act!)
+  }
+  expect(await actions()).toEqual([])
+  await visitor.post('/follow', { channel: old!.id })
+  expect(await actions()).toEqual(['unfollow'])
+})

@@ -32,6 +32,8 @@ export interface SourcePageProps {
 
 export function SourcePage(props: SourcePageProps): JSX.Element {
   const { ctx, source, sameAs, owner, following, service, total, cards, paging } = props
+  // Nothing new comes from a source that is fetched for another one.
+  const isOffered = sameAs === undefined
   return (
     <Layout ctx={ctx} title={source.title} section="sources">
       <header class="profile">
@@ -48,8 +50,12 @@ export function SourcePage(props: SourcePageProps): JSX.Element {
             )}
             <From source={source} />
           </p>
-          <FollowForm ctx={ctx} channelId={source.id} following={following} />
-          {service === undefined ? null : <ServiceForm ctx={ctx} source={source} service={service} />}
+          {isOffered || following.followed === true ? (
+            <FollowForm ctx={ctx} channelId={source.id} following={following} />
+          ) : null}
+          {service === undefined || (!isOffered && !service) ? null : (
+            <ServiceForm ctx={ctx} source={source} service={service} />
+          )}
         </div>
       </header>
       <SourceHealth ctx={ctx} source={source} sameAs={sameAs} />
