@@ -91,7 +91,7 @@ ${acts.map(({ name, about }) => actOrState(running, name, about, `${capital(name
     name: 'grow',
     label: 'Grow',
     title: 'Grow, live',
-    lead: markup`A shard joins while the site is in use, takes a share of the data, and can be drained and removed again. Reads go on; a write of a bucket that is just being handed over waits some milliseconds. The plot shows the effect.`,
+    lead: markup`A shard joins while the site is in use, takes a share of the data, and can be drained and removed again. A rebalance evens out the bytes, most of which may be in few of the buckets. Reads go on; a write of a bucket that is just being handed over waits some milliseconds. The plot shows the effect.`,
     suggestion: (address) =>
       markup`<a href="${address}">Grow</a>: add a database, move data to it, and drain it again, while you read and post.`,
     acts: ['join', ...MOVES],
