@@ -32,7 +32,7 @@ export interface SourcePageProps {
 
 export function SourcePage(props: SourcePageProps): JSX.Element {
   const { ctx, source, sameAs, owner, following, service, total, cards, paging } = props
-  // Nothing new comes from a source that is fetched for another one.
+  // A source that is fetched for another one brings nothing new.
   const isOffered = sameAs === undefined
   return (
     <Layout ctx={ctx} title={source.title} section="sources">
