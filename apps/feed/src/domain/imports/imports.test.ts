@@ -1,11 +1,12 @@
 import { beforeEach, expect, test } from 'vitest'
-import { listed, now, openImportBench, type ImportBench } from '../../../test/import-bench.ts'
+import { fileOf, listed, now, openImportBench, type ImportBench } from '../../../test/import-bench.ts'
 import { followId } from '../../kinds/follow.ts'
 import { pulledChannelId } from '../../kinds/pulled-channel.ts'
 import { entriesOfSource, removeContent } from '../entries/entries.ts'
 import { likeEntry, postComment } from '../entries/responses.ts'
 import { follow } from '../following/commands.ts'
 import { importsOf } from './imports.ts'
+import { storeFeed } from './store-feed.ts'
 import { undoImport } from './undo-import.ts'
 
 let bench: ImportBench
@@ -173,4 +174,33 @@ test('undoing another person’s or a missing import does nothing', async () => 
   expect(await undoImport(bench.site.data, bench.site.store.newId(), bench.ann)).toBeUndefined()
   expect(await undoImport(bench.site.data, source, bench.ann)).toBeUndefined()
   expect(await bench.titlesIn(source)).toEqual(['a'])
+})
+
+test('an import whose process dies after an undo can be undone again, which leaves nothing', async () => {
+  const { data } = bench.site
+  const insertMany = async (values: Parameters<typeof data.entries.insertMany>[0]) => {
+    await undoImport(data, await bench.newest(), bench.ann, () => now)
+    await data.entries.insertMany(values, { fates: true })
+    throw new Error('The process dies.')
+  }
+  const dying = { ...data, entries: { ...data.entries, insertMany } } as unknown as typeof data
+  await expect(storeFeed(dying, fileOf('a', 'b'), bench.ann, now)).rejects.toThrow('The process dies.')
+  expect(await bench.imports()).toEqual([['A feed', 0, 0]])
+  const again = await undoImport(data, await bench.newest(), bench.ann, () => now)
+  expect(again).toMatchObject({ entries: 2, mayGoOn: false })
+  const kinds: unknown[] = []
+  for await (const entity of bench.site.store.scan()) kinds.push(entity['_kind'])
+  expect(kinds).toEqual([])
+})
+
+test('a single undo deletes an import that was interrupted long ago', async () => {
+  const { data } = bench.site
+  const insertMany = async (): Promise<never> => {
+    throw new Error('The process dies.')
+  }
+  const dying = { ...data, entries: { ...data.entries, insertMany } } as unknown as typeof data
+  await expect(storeFeed(dying, fileOf('a'), bench.ann, now)).rejects.toThrow('The process dies.')
+  const later = new Date(now.getTime() + 3_600_000)
+  await undoImport(data, await bench.newest(), bench.ann, () => later)
+  expect(await bench.imports()).toEqual([])
 })

@@ -16,6 +16,8 @@ import { isOvertaken } from '../site/overtaken.ts'
 const CHUNK = 200
 /** Time for which an undo postpones the fetches of sources that it deletes. */
 const POSTPONED_MS = 60_000
+/** An import that began longer ago has ended, or its process has died. */
+const LONGEST_IMPORT_MS = 600_000
 
 /** Result of undoing an import. */
 export interface Undone {
@@ -28,14 +30,16 @@ export interface Undone {
   readonly keptEntries: number
   /** Number of sources that stay because they are being fetched now. */
   readonly fetchedSources: number
+  /** True if the import may still run. Its entity stays until it has stopped, or until the next undo. */
+  readonly mayGoOn: boolean
 }
 
 /**
  * Deletes entities that an import created: entries without comments and likes of others, and then sources without entries, with the
  * person's follows and inbox items of them. A source with entries of another import now belongs to that import, and one that the crawler
  * has filled or that others follow to none. A source that is being fetched stays. If entities stay, the import stays and can be undone
- * again; otherwise it is deleted. An import that still runs stops. An interrupted call can be repeated, and two calls may overlap. Returns
- * undefined if the import does not exist or is another person's.
+ * again; otherwise it is deleted. An import that still runs stops and deletes itself; if its process dies, the next undo deletes it. An
+ * interrupted call can be repeated, and two calls may overlap. Returns undefined if the import does not exist or is another person's.
  */
 export async function undoImport(
   data: SiteData,
@@ -81,9 +85,18 @@ export async function undoImport(
   }
   const { keptEntries, fetchedSources } = count
   const keptSources = count.keptSources + fetchedSources
-  if (keptEntries + keptSources === 0) await imports.delete(id)
+  const hasEnded = undone.entries + undone.sources > 0 || undone.undone !== undefined
+  const mayGoOn = !hasEnded && now().getTime() - undone.imported.getTime() < LONGEST_IMPORT_MS
+  if (keptEntries + keptSources === 0 && !mayGoOn) await imports.delete(id)
   else await unlessGone(imports.update(id, { entries: keptEntries, sources: keptSources }))
-  return { import: undone, entries: count.entries, sources: count.sources, keptEntries, fetchedSources }
+  return {
+    import: undone,
+    entries: count.entries,
+    sources: count.sources,
+    keptEntries,
+    fetchedSources,
+    mayGoOn,
+  }
 }
 
 /** Deletes an entry unless others have commented on it or like it, also while this call looks for them. */

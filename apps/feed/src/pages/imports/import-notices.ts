@@ -24,7 +24,7 @@ function lineOf(result: ImportResult): NoticeLine {
 
 /** Describes the result of undoing an import. */
 export function noticeOfUndo(undone: Undone): Notice {
-  const { keptEntries, fetchedSources } = undone
+  const { keptEntries, fetchedSources, mayGoOn } = undone
   const deleted = amountOf(undone)
   const kept =
     keptEntries === 0
@@ -38,7 +38,10 @@ export function noticeOfUndo(undone: Undone): Notice {
       : fetchedSources === 1
         ? ' One source stays because the site is fetching it just now.'
         : ` ${fetchedSources} sources stay because the site is fetching them just now.`
-  const text = `${deleted === '' ? 'Nothing was deleted.' : `Deleted: ${deleted}.`}${kept}${fetched}`
+  const more = mayGoOn
+    ? ' The import has not ended. If it is still in the list in a minute, undo it again.'
+    : ''
+  const text = `${deleted === '' ? 'Nothing was deleted.' : `Deleted: ${deleted}.`}${kept}${fetched}${more}`
   const title = deleted === '' && keptEntries + fetchedSources > 0 ? 'Not undone:' : 'Undone:'
   return { title, about: undone.import.title, lines: [{ text, refused: false, href: '', label: '' }] }
 }
