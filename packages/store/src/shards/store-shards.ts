@@ -54,7 +54,8 @@ export interface StoreShards {
    * Moves buckets from one shard to another, while the store is in use, and resolves with the report of the move when it is over. If consumers
    * have changes to handle on the source for more than ten seconds, the report has the state `emptying` and names them (`heldUpBy`); a cleaner
    * of the store deletes the rows of the source later, and so does `repair`. The same call, repeated, goes on with an interrupted move, and so does
-   * `repair`. While another process works on the move, the call waits.
+   * `repair`. While another process works on the move, the call waits. The report has the state `undone` if another process has undone the move, or
+   * had begun to.
    *
    * Rejects with `BAD_OPTION` for a move that is impossible; `CONFLICT` if another move has one of the buckets, or if copies differ from
    * their source; `ABORTED`; and with errors of shards that stay down.
