@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
 import { chromium, type Browser, type Page } from 'playwright-core'
 
-export const CHROMIUM = process.env['LOOSELEAF_CHROMIUM'] ?? '/usr/bin/chromium'
+const HEADLESS_SHELL = '/usr/bin/chromium-headless-shell'
+export const CHROMIUM: string =
+  process.env['LOOSELEAF_CHROMIUM'] ?? (existsSync(HEADLESS_SHELL) ? HEADLESS_SHELL : '/usr/bin/chromium')
 export const hasBrowser: boolean = existsSync(CHROMIUM)
 const ARGS =
   '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync'
