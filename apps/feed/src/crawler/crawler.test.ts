@@ -14,7 +14,7 @@ beforeEach(async () => {
 function start(visiting: Fetcher = bench.fetcher): Crawler {
   const crawler = startCrawler({
     data: bench.site.data,
-    parser: bench.site.parser,
+    parser: bench.ctx.parser,
     fetcher: visiting,
     lookMs: 20,
     now: () => bench.time,
@@ -101,7 +101,7 @@ test('a new source is fetched at once when the crawler is woken', async () => {
   bench.server.on('/feed', answer(rss(['a'])))
   const crawler = startCrawler({
     data: bench.site.data,
-    parser: bench.site.parser,
+    parser: bench.ctx.parser,
     fetcher: bench.fetcher,
     lookMs: HOUR,
     now: () => bench.time,
