@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { BIN, projectFolder, runInside, startCommand } from './run-command.ts'
+import { COMMAND, projectFolder, runInside, startCommand } from './run-command.ts'
 
 const SHARDS = ['--shards', 'sqlite:data']
 
@@ -51,7 +51,7 @@ test.skipIf(noFull)(`a full disk ends a command with one line and exit code 74${
     [['export', '--json'], expect.stringMatching(/^\{"error":\{"code":"OUTPUT_FAILED",[^\n]*\}\n$/)],
   ] as const) {
     const full = openSync('/dev/full', 'w')
-    const child = spawn(process.execPath, ['--conditions=@looseleaf/source', BIN, ...args, ...SHARDS], {
+    const child = spawn(process.execPath, [...COMMAND, ...args, ...SHARDS], {
       cwd,
       stdio: ['ignore', full, 'pipe'],
     })

@@ -10,7 +10,7 @@ import { DataStore } from '@looseleaf/store'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterAll, beforeAll, describe, expect, test, vi, type TestContext } from 'vitest'
 import { shardsFrom } from '../src/config/shards-from.ts'
-import { BIN, projectFolder, runInside } from './run-command.ts'
+import { COMMAND, projectFolder, runInside } from './run-command.ts'
 
 const ID = '0192f0c1-7c1e-7abc-8def-0123456789ab'
 const LINK_CONFIG = `defineIndex('entries_by_link', { properties: { link: 'string', published: 'time' }, shardOn: 'link' })`
@@ -70,7 +70,7 @@ async function makeProject(atEnd: (remove: () => void) => void): Promise<string>
   const command = join(cwd, 'bin', 'looseleaf')
   writeFileSync(
     command,
-    `#!/bin/sh\nexec '${process.execPath}' --conditions=@looseleaf/source '${BIN}' "$@"\n`,
+    `#!/bin/sh\nexec '${process.execPath}' ${COMMAND.map((argument) => `'${argument}'`).join(' ')} "$@"\n`,
   )
   chmodSync(command, 0o755)
   await succeed(cwd, 'init --shards sqlite:old')

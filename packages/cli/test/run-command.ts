@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
@@ -10,9 +10,19 @@ import { onTestFinished } from 'vitest'
 import type { Console } from '../src/output/console.ts'
 import { runProgram } from '../src/program.ts'
 
-const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
-/** The command in one file. */
-export const BIN: string = await bundleOf(new URL('../src/bin.ts', import.meta.url))
+const [BIN, CONFIG_PACKAGES] = (await Promise.all(
+  ['../src/bin.ts', './config-packages.ts'].map((name) => bundleOf(new URL(name, import.meta.url))),
+)) as [string, string]
+
+/**
+ * Arguments of Node that start the command from one file. The config loads its packages from one file, too: from their sources, they take
+ * longer than most commands.
+ */
+export const COMMAND: readonly string[] = [
+  '--conditions=@looseleaf/bundle',
+  '--conditions=@looseleaf/source',
+  BIN,
+]
 
 export interface RunOptions {
   readonly cwd?: string
@@ -45,7 +55,7 @@ export interface Running {
 /** Starts the command in a process of its own. */
 export function startCommand(args: readonly string[], options: RunOptions = {}): Running {
   const { LOOSELEAF_SHARDS: _, FORCE_COLOR: __, ...inherited } = process.env
-  const child = spawn(process.execPath, ['--conditions=@looseleaf/source', BIN, ...args], {
+  const child = spawn(process.execPath, [...COMMAND, ...args], {
     cwd: options.cwd ?? tmpdir(),
     env: { ...inherited, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -108,10 +118,13 @@ export async function runInside(args: readonly string[], options: RunOptions = {
 export function projectFolder(atEnd: (remove: () => void) => void = onTestFinished): string {
   const folder = mkdtempSync(join(tmpdir(), 'looseleaf-command-'))
   atEnd(() => rmSync(folder, { recursive: true, force: true }))
-  const scope = join(folder, 'node_modules', '@looseleaf')
-  mkdirSync(scope, { recursive: true })
-  symlinkSync(PACKAGE, join(scope, 'cli'), 'dir')
-  for (const name of ['codec', 'core', 'driver-sqlite', 'index-engine', 'kinds'])
-    symlinkSync(join(PACKAGE, 'node_modules', '@looseleaf', name), join(scope, name), 'dir')
+  for (const name of ['cli', 'codec', 'core', 'driver-sqlite', 'index-engine', 'kinds']) {
+    const target = join(folder, 'node_modules', '@looseleaf', name)
+    mkdirSync(target, { recursive: true })
+    const exports = { '@looseleaf/bundle': './bundle.mjs', '@looseleaf/source': './index.ts' }
+    writeFileSync(join(target, 'package.json'), JSON.stringify({ type: 'module', exports }))
+    symlinkSync(CONFIG_PACKAGES, join(target, 'bundle.mjs'))
+    symlinkSync(fileURLToPath(import.meta.resolve(`@looseleaf/${name}`)), join(target, 'index.ts'))
+  }
   return folder
 }

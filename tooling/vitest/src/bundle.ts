@@ -9,6 +9,7 @@ const BUNDLES = join(ROOT, 'node_modules/.cache/looseleaf-bundles')
 const SOURCES = '{packages,apps,tooling}/*/{src,test}/**/*.{ts,tsx}'
 
 const bundles = new Map<string, Promise<string>>()
+let stamps: readonly string[] | undefined
 
 /**
  * Returns a JavaScript file that does the same as a program of this repository, with its modules in one file. A
@@ -23,12 +24,12 @@ export function bundleOf(program: URL): Promise<string> {
 }
 
 async function findOrMake(path: string): Promise<string> {
-  const folder = join(BUNDLES, hashOf([path, ...stampsOfSources()]))
+  const folder = join(BUNDLES, hashOf([path, ...(stamps ??= stampsOfSources())]))
   if (!existsSync(folder)) await make(path, folder)
   return join(folder, 'program.mjs')
 }
 
-/** Returns the names, sizes and times of all sources. */
+/** Returns the names, sizes and times of all sources. Read once per process, because there are thousands. */
 function stampsOfSources(): string[] {
   return globSync(SOURCES, { cwd: ROOT })
     .toSorted()
