@@ -34,6 +34,15 @@ async function take(count: number, options: ChangesOptions = {}): Promise<Entity
   return taken
 }
 
+/** Begins to take one change, and resolves as soon as every shard is asked for changes behind its place. */
+async function begin(options?: ChangesOptions): Promise<{ taking: Promise<EntityChange[]> }> {
+  const asked = new Set<number>()
+  plan = ({ shard, operation }) => (operation === 'pageOfChanges' && asked.add(shard), undefined)
+  const taking = take(1, options)
+  await expect.poll(() => asked.size, { timeout: 60_000 }).toBe(SHARDS)
+  return { taking }
+}
+
 const partsOf = (cursor: string): unknown[] =>
   JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
 
@@ -69,8 +78,7 @@ it('changes from the beginning are all entities in their current state, then lat
 
 it('changes from now on leave out stored entities', async () => {
   await store.put({ n: 'before' })
-  const taking = take(1)
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  const { taking } = await begin()
   await store.put({ n: 'after' })
   expect(await taking).toMatchObject([{ entity: { n: 'after' } }])
 })
@@ -237,8 +245,7 @@ it('changes since a floor that a failover has lost are read again', async () => 
   const later = { updated: (Date.now() + 3_600_000) * 1000, addedId: 1, since: 0 }
   const ahead = changeCursor(storeId, [later, later])
   expect(ahead).not.toBe(cursor)
-  const taking = take(1, { from: ahead })
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  const { taking } = await begin({ from: ahead })
   const { version } = await store.put({ n: 2 }, { id })
   expect(await taking).toMatchObject([{ id, version }])
 })
@@ -265,8 +272,7 @@ it('a signal that fires before the first change, between two or during a wait en
   }
   expect(count).toBe(1)
   const waiting = new AbortController()
-  const taking = take(1, { signal: waiting.signal })
-  await new Promise((resolve) => setTimeout(resolve, 30))
+  const { taking } = await begin({ signal: waiting.signal })
   waiting.abort()
   expect(await taking).toEqual([])
 })
