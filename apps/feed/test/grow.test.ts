@@ -1,14 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { sqliteShards } from 'looseleaf'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createVisitor, openTestSite, textOf } from './support.ts'
 
 test('a third shard joins by a button, takes a share of the buckets, and all pages stay as they were', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'looseleaf-grow-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const site = await openTestSite({ shards: sqliteShards({ folder, shards: 2 }) })
+  const site = await openTestSite()
   try {
     const [reader, window] = [createVisitor(site.app), createVisitor(site.app)]
     const entriesOf = async (path: string): Promise<(string | undefined)[]> =>

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { startCleaner, type DriverFactory } from 'looseleaf'
+import { startCleaner } from 'looseleaf'
 import { expect, onTestFinished, vi } from 'vitest'
-import { createVisitor, openTestSite, type Visitor } from './support.ts'
+import { createVisitor, openTestSite, type TestSiteOptions, type Visitor } from './support.ts'
 
 /** Adds and drops the offered index in the window, while a person posts and reads all the time. Returns the errors of the site. */
-export async function indexComesAndGoes(shards: DriverFactory): Promise<readonly unknown[]> {
-  const { app, site, errors, close } = await openTestSite({ shards })
+export async function indexComesAndGoes(options?: TestSiteOptions): Promise<readonly unknown[]> {
+  const { app, site, errors, close } = await openTestSite(options)
   onTestFinished(close)
   const cleaner = startCleaner(site.store)
   onTestFinished(() => cleaner.stop())

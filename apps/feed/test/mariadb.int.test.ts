@@ -117,5 +117,5 @@ test('an index is added and dropped while people post, and pages show its part o
 }) => {
   skip(!isLong, 'it takes half a minute; LOOSELEAF_LONG=1 runs it, and SQLite is tried in every run')
   const { urls: own } = await freshShards(2)
-  expect(await indexComesAndGoes(shardsFrom(own.join(',')))).toEqual([])
+  expect(await indexComesAndGoes({ shards: shardsFrom(own.join(',')) })).toEqual([])
 })

@@ -1,6 +1,9 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { cp, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { TemporaryFolder } from '@looseleaf-tooling/vitest/temporary-folder'
+import { inject } from 'vitest'
 import { createApp, type AppOptions } from '../src/app.ts'
 import fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
 import type { Console } from '@looseleaf/console'
@@ -49,13 +52,19 @@ async function writeSample(): Promise<string> {
   return folder
 }
 
-/** Folder with a store that has the sample and has never been read. */
-let written: Promise<string> | undefined
+const ofRun: TemporaryFolder = inject('temporaryFolder')
+/** Folder with a store that has the sample and has never been read. Shared by all workers of the run if they share a folder. */
+const SAMPLE = join(ofRun ?? (await newFolder()), 'sample')
 
 /** Copies the sample, which takes a second to write, into a folder of its own. */
 async function copySample(): Promise<string> {
+  if (!existsSync(SAMPLE)) {
+    const written = await writeSample()
+    // Several workers may write it; the first one stays.
+    await rename(written, SAMPLE).catch(() => rm(written, { recursive: true }))
+  }
   const folder = await newFolder()
-  await cp(await (written ??= writeSample()), folder, { recursive: true })
+  await cp(SAMPLE, folder, { recursive: true })
   return folder
 }
 

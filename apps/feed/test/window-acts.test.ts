@@ -1,4 +1,3 @@
-import { memoryShards } from 'looseleaf'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { indexComesAndGoes } from './index-comes-and-goes.ts'
 import { addOffered, createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
@@ -10,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => site.close())
 
 test('an index is added and dropped while people post, and pages show its part only while it is ready', async () => {
-  expect(await indexComesAndGoes(memoryShards(2))).toEqual([])
+  expect(await indexComesAndGoes()).toEqual([])
 })
 
 test('planted dangling rows appear on no page, are counted in its foot, and are cleaned', async () => {

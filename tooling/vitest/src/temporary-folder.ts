@@ -3,10 +3,12 @@ import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 
+/** Folder for the temporary files of the run; undefined for that of the system. */
+export type TemporaryFolder = string | undefined
+
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Folder for the temporary files of the run; undefined for that of the system. */
-    temporaryFolder: string | undefined
+    temporaryFolder: TemporaryFolder
   }
 }
 
