@@ -1,3 +1,4 @@
+import { reportErrors } from './delivery/report-errors.ts'
 import { startDeliveries } from './delivery/start-deliveries.ts'
 import { openSite } from './domain/site/site.ts'
 import { letPagesGoFirst } from './let-pages-go-first.ts'
@@ -14,7 +15,7 @@ try {
   const settings = readSettings(process.argv.slice(2), process.env)
   letPagesGoFirst()
   const site = await openSite({ shards: settings.shards })
-  const deliveries = startDeliveries(site, { onError: (error) => console.error(error) })
+  const deliveries = startDeliveries(site, { onError: reportErrors(console.error) })
   console.log(`Delivers the entries in ${settings.place}. Stop with Ctrl+C.`)
   stopOnSignal(async () => {
     await deliveries.stop()

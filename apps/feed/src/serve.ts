@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { reportErrors } from './delivery/report-errors.ts'
 import { startDeliveries } from './delivery/start-deliveries.ts'
 import { requireArgon2 } from './domain/accounts/passwords.ts'
 import { createLoop } from './domain/site/loop.ts'
@@ -44,7 +45,7 @@ export async function serve(settings: Settings): Promise<RunningSite> {
   const feeds = openFeeds(site.data, settings)
   opened.defer(() => feeds.stop())
   const deliveries = settings.delivers
-    ? createLoop(() => startDeliveries(site, { onError: (error) => console.error(error) }))
+    ? createLoop(() => startDeliveries(site, { onError: reportErrors(console.error) }))
     : undefined
   opened.defer(() => deliveries?.close())
   const { host, origin, hasStrip } = settings
