@@ -50,7 +50,8 @@ export async function ensureChromium() {
   const found = findChromium()
   if (found !== undefined) return found
   // Ubuntu's package of Chromium only fetches a snap, which does not run in a container.
-  if (canApt() && !existsSync('/etc/lsb-release') && (await aptInstall(HEADLESS_SHELL))) return findChromium()
+  if (canApt() && !existsSync('/etc/lsb-release'))
+    for (const name of [HEADLESS_SHELL, 'chromium']) if (await aptInstall(name)) return findChromium()
   console.error(`
 The browser tests of apps/feed need Chromium or Chrome. Install one:
   Debian:  sudo apt-get update && sudo apt-get install -y ${HEADLESS_SHELL}
