@@ -79,6 +79,25 @@ test('kind check counts the entities at their place, and status shows these coun
   expect((await run('status')).stdout).toContain('1 (33.3%)')
 })
 
+test('put and import give a new entity the bucket of the property of near', async () => {
+  const cwd = projectFolder()
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
+  const run = (args: readonly string[], input = ''): Promise<Finished> => runInside(args, { cwd, input })
+  await run(['init'])
+  const issue = JSON.stringify({ _kind: 'issue', project: PROJECT })
+  expect(await run(['put', issue])).toMatchObject({ code: 0 })
+  expect(await run(['import', '-'], `${issue}\n${issue}`)).toMatchObject({ code: 0 })
+  for (let time = 0; time < 2; time++)
+    expect(await run(['import', '-', '--ids-from', 'may'], `${issue}\n${issue}`)).toMatchObject({ code: 0 })
+  const { kinds } = (await run(['kind', 'check', '--json'])).json<{ kinds: Record<string, unknown> }>()
+  expect(kinds['issue']).toMatchObject({ entities: 5, atPlace: 5, elsewhere: 0, withoutPlace: 0 })
+  const refused = await run(['put', JSON.stringify({ _kind: 'issue' })])
+  expect(refused).toMatchObject({ code: 2, stdout: '' })
+  expect(refused.stderr).toContain(
+    'A issue is placed near its property project, and this value has none of it.',
+  )
+})
+
 test('counts by a former near property are not shown', async () => {
   const run = await filledProject()
   await run('kind', 'check')

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
-import { isLooseleafError, LooseleafError } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type Bag, type EntityId } from '@looseleaf/core'
 import { badOption, counted, grouped, platformTime } from '@looseleaf/core/internal'
 import { deriveId } from '@looseleaf/store'
 import { InvalidArgumentError, Option } from 'commander'
@@ -44,7 +44,7 @@ An integer beyond 2^53 - 1 becomes a bigint; beyond 64 bits it is refused. With
 an exponent (1e+20) it is a number. A property whose name begins with $ gets one
 more $ in front. An entity whose "_kind" is a kind of the config must fit its
 schema; without a "_version" it has the oldest shape, and is upgraded when it is
-read. A line of no kind of the config is stored unchanged, and counted in a
+read. Without an id it goes in the bucket of the property that near names. A line of no kind of the config is stored unchanged, and counted in a
 warning on stderr that names its "_kind" and the kinds of the config. A line
 that cannot be stored is reported with its number and ends the import; with
 --on-error skip it is left out. The exit code is then 1. It is also 1 when
@@ -122,7 +122,6 @@ async function importFile(
 ): Promise<{ result: ImportResult; errors: RefusedLine[]; warnings: readonly string[] }> {
   const { output, signal, console } = invocation
   const { onError, idsFrom } = options
-  const idOf = idsFrom === undefined ? undefined : (line: number) => deriveId('import', [idsFrom, line])
   const { stream, bytes } =
     file === '-' ? { stream: console.stdin, bytes: undefined } : await openFile(resolve(console.cwd, file))
   let readBytes = 0
@@ -136,12 +135,18 @@ async function importFile(
   try {
     const store = await invocation.openStore()
     const kinds = options.check ? kindCheck((await invocation.settings()).kinds) : undefined
+    const freshIdOf = (bag: Bag): EntityId | undefined => {
+      const near = kinds?.placeOf(bag)
+      return near && store.newId({ near })
+    }
     const progress = output.progress({ label: 'importing', unit: 'lines' })
     try {
       const result = await importLines(store, readLines(counting()), {
         onError,
         lines: linesOf(options),
-        idOf,
+        idOf: (line, bag) =>
+          idsFrom === undefined ? undefined : deriveId('import', [idsFrom, line], { near: freshIdOf(bag) }),
+        freshIdOf,
         check: kinds?.check,
         signal,
         onRefused(refused) {

@@ -11,7 +11,8 @@ interface PutCommandOptions {
   readonly check: boolean
 }
 
-const DETAILS = `Replaces the whole entity if its id exists. Without an id it makes a fresh one.
+const DETAILS = `Replaces the whole entity if its id exists. Without an id it makes a fresh one,
+in the bucket of the property that the option near of its kind names.
 \`looseleaf import --help\` shows how to write values that JSON cannot express.
 An entity whose "_kind" is a kind of the config must fit its schema. An entity
 of no kind of the config is stored unchanged, with a warning on stderr that
@@ -56,9 +57,12 @@ export const addPut: AddCommand = (program) => {
         const { id, ifVersion } = options
         const kinds = options.check ? kindCheck((await settings()).kinds) : undefined
         const named = id === undefined ? bag : { ...bag, id }
-        const result = await store.put(kinds?.check(named) ?? bag, {
+        const checked = kinds?.check(named) ?? named
+        const near = checked['id'] === undefined ? kinds?.placeOf(checked) : undefined
+        const result = await store.put(checked, {
           signal,
           id,
+          near,
           ...(ifVersion !== undefined && { ifVersion }),
         })
         const warnings = kinds?.warnings('entity') ?? []

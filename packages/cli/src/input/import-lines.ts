@@ -22,8 +22,10 @@ export interface ImportOptions {
   readonly onError: 'stop' | 'skip'
   /** Lines to import, in ascending order. Other lines are ignored. */
   readonly lines: readonly LineRange[]
-  /** Returns the id for a line that has none. Without it, or if it returns undefined, the store makes a fresh id. */
-  readonly idOf?: ((line: number) => EntityId | undefined) | undefined
+  /** Returns the id for a line that has none, the same at each call. Throws an error of the line. */
+  readonly idOf?: ((line: number, bag: Bag) => EntityId | undefined) | undefined
+  /** Returns a fresh id for a line that has none. Without it, or if it returns undefined, the store makes one. Throws an error of the line. */
+  readonly freshIdOf?: ((bag: Bag) => EntityId | undefined) | undefined
   /** Returns the bag to store. Throws an error of the line. */
   readonly check?: ((bag: Bag) => Bag) | undefined
   /** Ends the import after the batches in flight. */
@@ -87,6 +89,7 @@ interface MissingLine {
 interface Entry {
   readonly line: number
   readonly bag: Bag
+  readonly hasFreshId: boolean
 }
 
 /**
@@ -99,7 +102,7 @@ export async function importLines(
   lines: AsyncIterable<Line>,
   options: ImportOptions,
 ): Promise<ImportResult> {
-  const { onError, idOf, check, signal, onRefused, onProgress } = options
+  const { onError, signal, onRefused, onProgress } = options
   const inFlight = new Set<Promise<void>>()
   /** Ids of the batch being gathered and of the batches in flight. */
   const ids = new Set<string>()
@@ -126,13 +129,13 @@ export async function importLines(
 
   const settle = (entries: readonly Entry[], fates: readonly Fate<PutResult>[]): void => {
     for (const [i, fate] of fates.entries()) {
-      const { line, bag } = entries[i] as Entry
+      const { line, hasFreshId } = entries[i] as Entry
       if (fate.ok) {
-        if (bag['id'] === undefined) lastFreshLine = Math.max(lastFreshLine, line)
+        if (hasFreshId) lastFreshLine = Math.max(lastFreshLine, line)
         if (fate.value.created) created++
         else replaced++
       } else if (isLineError(fate.error)) refuse(line, fate.error)
-      else failed.push({ line, error: fate.error, hasFreshId: bag['id'] === undefined })
+      else failed.push({ line, error: fate.error, hasFreshId })
     }
   }
 
@@ -162,8 +165,9 @@ export async function importLines(
     const [range] = selected
     if (range === undefined || number < range.from || (bytes !== undefined && isBlank(bytes))) return
     importedLines++
-    const bag = bagOf(number, bytes, { refuse, check, id: () => range.id ?? idOf?.(number) })
-    if (bag === undefined) return
+    const entry = entryOf(number, bytes, range.id, { ...options, refuse })
+    if (entry === undefined) return
+    const { bag } = entry
     const id = typeof bag['id'] === 'string' ? bag['id'].toLowerCase() : undefined
     if (id !== undefined && ids.has(id)) {
       // The later line must win, so the earlier line of this id must end first.
@@ -171,7 +175,7 @@ export async function importLines(
       await Promise.all(inFlight)
     }
     if (id !== undefined) ids.add(id)
-    batch.push({ line: number, bag })
+    batch.push(entry)
     batchBytes += bytes?.length ?? 0
     if (batch.length >= BATCH || batchBytes >= BATCH_BYTES) send()
     if (inFlight.size >= BATCHES) await Promise.race(inFlight)
@@ -230,22 +234,27 @@ function unknownId({ error, hasFreshId }: MissingLine): EntityId | undefined {
   return hasFreshId && isLooseleafError(error) && error.unknownOutcome ? error.entity : undefined
 }
 
-interface BagOptions {
+interface EntryOptions extends Pick<ImportOptions, 'check' | 'idOf' | 'freshIdOf'> {
   refuse(line: number, error: LooseleafError): void
-  readonly check: ImportOptions['check']
-  id(): EntityId | undefined
 }
 
-function bagOf(line: number, bytes: Buffer | undefined, options: BagOptions): Bag | undefined {
-  const { refuse, check, id } = options
+/** Returns the entry of a line, with the id by which the line was selected, if any; undefined for a refused line. */
+function entryOf(
+  line: number,
+  bytes: Buffer | undefined,
+  selectedId: EntityId | undefined,
+  { refuse, check = (bag) => bag, idOf, freshIdOf }: EntryOptions,
+): Entry | undefined {
   try {
     if (bytes === undefined) {
       throw new LooseleafError('BODY_TOO_LARGE', `The line is longer than ${MAX_LINE_BYTES} bytes.`)
     }
-    const bag = parseBag(bytes)
-    const given = bag['id'] === undefined ? id() : undefined
-    const whole = given === undefined ? bag : { id: given, ...bag }
-    return check === undefined ? whole : check(whole)
+    const parsed = parseBag(bytes)
+    const bag = check(selectedId === undefined ? parsed : { id: selectedId, ...parsed })
+    const known = bag['id'] === undefined ? idOf?.(line, bag) : undefined
+    const hasFreshId = bag['id'] === undefined && known === undefined
+    const id = hasFreshId ? freshIdOf?.(bag) : known
+    return { line, bag: id === undefined ? bag : { id, ...bag }, hasFreshId }
   } catch (error) {
     if (!isLineError(error)) throw error
     refuse(line, error)

@@ -1,5 +1,6 @@
 import type { Bag, EntityId } from '@looseleaf/core'
 import { counted } from '@looseleaf/core/internal'
+import type { NearKey } from '@looseleaf/index-engine'
 import type { AnyKind } from '@looseleaf/kinds'
 import { clip } from '../output/text.ts'
 
@@ -10,6 +11,8 @@ const MAX_NAMED = 5
 export interface KindCheck {
   /** Returns the bag to store: unchanged for a bag of no kind. Throws `SCHEMA_MISMATCH`. */
   check(bag: Bag): Bag
+  /** Returns the key in whose bucket a new entity with this bag belongs; undefined for a kind without `near`. Throws `BAD_PROPERTY`. */
+  placeOf(bag: Bag): NearKey | undefined
   /**
    * Returns one warning about all bags of no kind, with up to five values of their `_kind` and the kinds of the config.
    * Empty without such bags. `noun` is the word for a bag of the input.
@@ -22,9 +25,10 @@ export function kindCheck(kinds: readonly AnyKind[]): KindCheck | undefined {
   if (kinds.length === 0) return undefined
   let others = 0
   const named = new Set<string>()
+  const kindOf = (bag: Bag): AnyKind | undefined => kinds.find(({ shape }) => shape.isOf(bag))
   return {
     check(bag) {
-      const kind = kinds.find(({ shape }) => shape.isOf(bag))
+      const kind = kindOf(bag)
       if (kind === undefined) {
         others++
         if (named.size <= MAX_NAMED) named.add(kindText(bag['_kind']))
@@ -34,6 +38,7 @@ export function kindCheck(kinds: readonly AnyKind[]): KindCheck | undefined {
       const taken = kind.shape.taken(properties, typeof id === 'string' ? (id as EntityId) : undefined)
       return id === undefined ? taken : { id, ...taken }
     },
+    placeOf: (bag) => kindOf(bag)?.near?.placeOf(bag),
     warnings(noun) {
       if (others === 0) return []
       const subject = noun === 'entity' ? 'The entity is' : counted(others, 'line is', 'lines are')
