@@ -134,9 +134,10 @@ export function connectClient(address: ShardAddress, password: string): ClientCo
     queryAll: (statement, onAnswer, done) =>
       void client
         .query(statement, (error, results) =>
+          // mysql2 returns a list of answers, or the only answer.
           done(error, {
             result: results,
-            status: statusOf((results as LibraryResult[] | undefined)?.at(-1)),
+            status: statusOf(Array.isArray(results) ? results.at(-1) : results),
           }),
         )
         // mysql2 emits counts, and collects rows.

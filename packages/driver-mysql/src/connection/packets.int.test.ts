@@ -180,6 +180,31 @@ describe('statements that cannot be one packet', () => {
     expect(await versionOf(entity!)).toBe(1)
   })
 
+  test.each([1, 2])(
+    'a packet of which a proxy passes on the first %i of the statements is OUTCOME_UNKNOWN, and the next writes go one by one',
+    async (passed) => {
+      const passOn = proxy.rewrite
+      proxy.rewrite = (bytes) => {
+        passOn(bytes)
+        const start = bytes.indexOf('START TRANSACTION;')
+        if (start < 0) return bytes
+        const text = bytes.subarray(start).toString('latin1').split('; ').slice(0, passed).join('; ')
+        const cut = Buffer.concat([bytes.subarray(0, start), Buffer.from(text, 'latin1')])
+        cut.writeUIntLE(cut.length - 4, 0, 3)
+        return cut
+      }
+      const [first, next] = [withRow(newEntity()), withRow(newEntity())]
+      await expect(shard.entities.insert([first], { epoch })).rejects.toMatchObject({
+        code: 'OUTCOME_UNKNOWN',
+      })
+      expect(await versionOf(first)).toBeUndefined()
+      sent.length = 0
+      await shard.entities.insert([next], { epoch })
+      expect(sent.slice(-5)).toEqual(['START', 'INSERT', 'INSERT', 'COMMIT', 'SELECT'])
+      expect(await rowsOf(next)).toMatchObject([{ version: 1 }])
+    },
+  )
+
   test('a server that refuses several statements gets them one by one, and no further packet', async () => {
     const pooler = await startSessionPooler(bench.url, { sessions: 4, packets: 'refused' })
     cleanUp(() => pooler.close())
