@@ -1,11 +1,19 @@
 import { LooseleafError, type CallOptions } from '@looseleaf/core'
-import { badOption, elapsedBy, isOutage, withCallbacks, type LayoutMove } from '@looseleaf/core/internal'
+import {
+  badOption,
+  elapsedBy,
+  isOutage,
+  withCallbacks,
+  withoutRanges,
+  type LayoutMove,
+} from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
   announceMove,
   checkedPlan,
   createThrottle,
   handedOver,
+  loadOwn,
   shardAt,
   takeBack,
   type PlannedMove,
@@ -48,18 +56,23 @@ export async function moveBuckets(
   })
 }
 
-/** Returns the move of a plan if it was announced and is neither over nor being undone. */
+/**
+ * Returns the last move of a plan if it was announced and is neither over nor being undone. A move that only has its source to empty is not that
+ * of the plan once a later move has brought the buckets back: the call would resolve, and the buckets would stay.
+ */
 async function openMoveOf(
   context: EngineContext,
   plan: PlannedMove,
   options: CallOptions,
 ): Promise<LayoutMove | undefined> {
   const { from, to, buckets } = checkedPlan(context, plan)
-  const found = (await openMoves(context, options)).find(
+  const found = (await openMoves(context, options)).findLast(
     ({ move, phase }) =>
       phase !== 'undoing' && move.from === from && move.to === to && move.buckets === buckets,
   )
-  return found?.move
+  if (found === undefined || found.phase !== undefined) return found?.move
+  const { serves } = await loadOwn(context, from, options)
+  return withoutRanges(buckets, serves.owns) === buckets ? found.move : undefined
 }
 
 /** Throws all reasons against a move. */

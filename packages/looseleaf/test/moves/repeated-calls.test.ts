@@ -1,7 +1,8 @@
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
-import { moveBuckets, movesOf } from '@looseleaf/mover/internal'
+import { moveBuckets, movesOf, moveTask } from '@looseleaf/mover/internal'
 import { announceMove } from '@looseleaf/protocol/internal'
+import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
 import { checkIndexes, checkQueries, contentsOf, filledStore, openStore, SOME_BUCKETS } from './stores.ts'
@@ -61,4 +62,22 @@ test('a call takes up no other move, and none that is being undone', async () =>
     code: 'CONFLICT',
   })
   expect(await movesOf(mover)).toMatchObject([{ id: 1 }, { id: 99 }])
+})
+
+test('a call takes up no earlier move whose buckets are back', async () => {
+  const driver = await memoryShards(2).connect()
+  await filledStore(driver, 20)
+  const dying = faultyDriver(driver, ({ operation, args }) => {
+    const isDone = operation === 'save' && args[0] === moveTask(1) && String(args[2]).includes('"done"')
+    return isDone ? { before: () => Promise.reject(new Error('The process dies.')) } : undefined
+  })
+  await expect(moveBuckets(await openStore(dying, leapingTime()), PLAN, { leaseMs: 1 })).rejects.toThrow(
+    'The process dies.',
+  )
+  const mover = await openStore(driver, leapingTime())
+  expect(await moveBuckets(mover, { ...PLAN, from: 1, to: 0 })).toMatchObject({ state: 'done' })
+  expect(await movesOf(mover)).toMatchObject([{ id: 1, state: 'emptying' }])
+  const again = await moveBuckets(mover, PLAN)
+  expect(again).toMatchObject({ from: 0, to: 1, state: 'done' })
+  expect((await loadShardCatalog(driver.shards[1]!))!.serves?.owns).toContain(SOME_BUCKETS)
 })
