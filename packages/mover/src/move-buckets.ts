@@ -65,8 +65,10 @@ async function openMoveOf(
   plan: PlannedMove,
   options: CallOptions,
 ): Promise<LayoutMove | undefined> {
+  const open = await openMoves(context, options)
+  // A shard that has joined since is known after this.
   const { from, to, buckets } = checkedPlan(context, plan)
-  const found = (await openMoves(context, options)).findLast(
+  const found = open.findLast(
     ({ move, phase }) =>
       phase !== 'undoing' && move.from === from && move.to === to && move.buckets === buckets,
   )

@@ -220,6 +220,16 @@ it('a repair finishes a shard whose process has stopped while it joined', async 
   expect((await store!.shards.list())[2]).toMatchObject({ state: 'serving' })
 })
 
+it('a move of an older process knows a shard that has joined since', async () => {
+  const [store] = open
+  const older = await openStore()
+  await store!.shards.add(ADDED)
+  await expect(older.shards.move({ from: 0, to: 2, buckets: '4095' })).rejects.toMatchObject({
+    code: 'BAD_OPTION',
+    message: expect.stringMatching(/shard 0 does not have 1 of these buckets/),
+  })
+})
+
 it('an add is repeated without a change, and a dry run makes no file', async () => {
   const [store] = open
   expect(await store!.shards.add(ADDED, { dryRun: true })).toEqual({
