@@ -136,6 +136,21 @@ describe('a packet that fails in its midst', () => {
     expect((await sessions()).filter((thread) => before.includes(thread))).toEqual(before)
   })
 
+  test('an insert that is refused because the floor is ahead is undone as a whole, and sent again', async () => {
+    const entity = { ...withRow(newEntity()), deferred: ['ix_far'] }
+    cleanUp(async () => void (await observer.query('UPDATE looseleaf_meta SET floor = UTC_TIMESTAMP(6)')))
+    await observer.query('UPDATE looseleaf_meta SET floor = UTC_TIMESTAMP(6) + INTERVAL 1 HOUR')
+    const { floor } = await shard.entities.floor()
+    const before = await sessions()
+    sent.length = 0
+    await shard.entities.insert([entity], { epoch })
+    // The packet, its ROLLBACK between two checks of the token, the epoch, and the packet that reads the floor.
+    expect(sent).toEqual(['START', 'SELECT', 'SELECT', 'START'])
+    expect(await shard.entities.read([entity.id])).toMatchObject([{ version: 1, updated: floor }])
+    expect(await rowsOf(entity)).toMatchObject([{ version: 1 }])
+    expect(await sessions()).toEqual(before)
+  })
+
   test('a packet that a deadlock ends is undone as a whole, and may be sent again', async () => {
     const entity = newEntity()
     await shard.entities.insert([withRow(entity)], { epoch })
