@@ -94,7 +94,7 @@ test('put and import give a new entity the bucket of the property of near', asyn
   const refused = await run(['put', JSON.stringify({ _kind: 'issue' })])
   expect(refused).toMatchObject({ code: 2, stdout: '' })
   expect(refused.stderr).toContain(
-    'A issue is placed near its property project, and this value has none of it.',
+    'An entity of the kind issue is placed near its property project, and this value has none of it.',
   )
 })
 

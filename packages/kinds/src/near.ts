@@ -105,6 +105,6 @@ function disagree(kind: string, path: string, reason: string): LooseleafError {
 function noPlace(kind: string, path: string, reason: string): LooseleafError {
   return new LooseleafError(
     'BAD_PROPERTY',
-    `A ${kind} is placed near its property ${path}, and this value ${reason}.`,
+    `An entity of the kind ${kind} is placed near its property ${path}, and this value ${reason}.`,
   )
 }
