@@ -78,7 +78,25 @@ describe('writes with a stale epoch', () => {
 
   test('an insert is sent again if the fence refused it for its time, and is rejected if it is refused again', async () => {
     expect(await insert(here, ['INSERT', { changed: 1 }])).toEqual(won(undefined))
-    expect(await insert(here, ['INSERT', { fault: 'fence-refused' }])).toMatchObject(refused)
+    const again = shard.act([['INSERT', { fault: 'fence-refused' }]], () =>
+      shard.entities.insert([{ id: B, version: 1, body: text }], { epoch }),
+    )
+    expect(await again).toMatchObject(refused)
+  })
+
+  test('the inserts after one that was refused for its time read the floor at once, for a while', async () => {
+    const one = (...steps: readonly Step[]) =>
+      shard.act(steps, () => shard.entities.insert([{ id: B, version: 1, body: text }], { epoch }))
+    const isTimely = (): boolean => shard.sent.at(-1)!.sql.includes('<= NOW')
+    expect(await one(['INSERT', { changed: 1 }])).toEqual(won(undefined))
+    expect(isTimely()).toBe(true)
+    expect(await insert(here, ['INSERT', { changed: 1 }])).toEqual(won(undefined))
+    for (let i = 0; i < 100; i++) {
+      expect(await one(['INSERT', { changed: 1 }])).toEqual(won(undefined))
+      expect(isTimely()).toBe(false)
+    }
+    await one(['INSERT', { changed: 1 }])
+    expect(isTimely()).toBe(true)
   })
 })
 
