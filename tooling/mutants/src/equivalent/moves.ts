@@ -19,10 +19,6 @@ export const moves: Equivalents = {
   'mover/finished-moves': {
     "finishedMoves: states.get(moveTask(id))?.progress ?? '' → (states.get(moveTask(id))?.progress)": noText,
   },
-  'mover/move-buckets': {
-    'openMoveOf: openMoves(context, options)).find( ({ move, phase }) => → openMoves(context, options)).findLast( ({ move, phase }) =>':
-      oneOfEach,
-  },
   'mover/move-report': {
     "readMove: task?.progress ?? '' → (task?.progress)": noText,
     "readMove: states.get(waitsTask(id))?.progress ?? '' → (states.get(waitsTask(id))?.progress)": noText,
