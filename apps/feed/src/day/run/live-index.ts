@@ -127,8 +127,8 @@ export async function runLiveIndex(
   const report = await addIndexLive({
     programs,
     entries: readNumber('entries', values.entries, { by: 200_000, min: 1, max: 10_000_000 }),
-    visits: readNumber('visits', values.visits, { by: 5, min: 0.1, max: 1_000, isWhole: false }),
-    before: readNumber('before', values.before, { by: 30, min: 1, max: 3_600 }),
+    visits: readNumber('visits', values.visits, { by: 10, min: 0.1, max: 1_000, isWhole: false }),
+    before: readNumber('before', values.before, { by: 60, min: 1, max: 3_600 }),
     shards: values.shards,
     onStep: print,
   })
