@@ -34,20 +34,14 @@ export interface SettingsPageProps {
 
 export function SettingsPage(props: SettingsPageProps): JSX.Element {
   const { ctx, viewer, done, forms } = props
+  const shared = { ctx, forms, done }
   return (
     <Layout ctx={ctx} title="Settings">
       <h1 class="page-title">Settings</h1>
       <p>
         <a href="/settings/services">Services</a> are the sources that you publish through.
       </p>
-      <PartForm
-        ctx={ctx}
-        part="profile"
-        title="Profile"
-        form={forms.profile}
-        done={done}
-        button="Save the profile"
-      >
+      <PartForm {...shared} part="profile" title="Profile" button="Save the profile">
         <Field form={forms.profile} name="full_name" label="Full name" maxLength={MAX_FULL_NAME} />
         <Field form={forms.profile} name="bio" label="About you" rows={3} maxLength={MAX_BIO} optional />
       </PartForm>
@@ -60,7 +54,7 @@ export function SettingsPage(props: SettingsPageProps): JSX.Element {
           there is neither an address nor a password to change.
         </p>
       ) : (
-        <AccountForms ctx={ctx} forms={forms} done={done} />
+        <AccountForms {...shared} />
       )}
       <Sessions {...props} />
       {viewer.sample === true ? null : <DeleteAccount ctx={ctx} form={forms.delete} />}
@@ -68,18 +62,15 @@ export function SettingsPage(props: SettingsPageProps): JSX.Element {
   )
 }
 
-function AccountForms({ ctx, forms, done }: Pick<SettingsPageProps, 'ctx' | 'forms' | 'done'>): JSX.Element {
+/** Properties that the forms of all parts have in common. */
+type PartProps = Pick<SettingsPageProps, 'ctx' | 'forms' | 'done'>
+
+function AccountForms(shared: PartProps): JSX.Element {
+  const { forms } = shared
   const { min, max } = PASSWORD_LENGTH
   return (
     <>
-      <PartForm
-        ctx={ctx}
-        part="address"
-        title="Address"
-        form={forms.address}
-        done={done}
-        button="Save the address"
-      >
+      <PartForm {...shared} part="address" title="Address" button="Save the address">
         <Field
           form={forms.address}
           name="address"
@@ -91,14 +82,7 @@ function AccountForms({ ctx, forms, done }: Pick<SettingsPageProps, 'ctx' | 'for
         />
         <CurrentPassword form={forms.address} idPrefix="address" />
       </PartForm>
-      <PartForm
-        ctx={ctx}
-        part="password"
-        title="Password"
-        form={forms.password}
-        done={done}
-        button="Change the password"
-      >
+      <PartForm {...shared} part="password" title="Password" button="Change the password">
         <CurrentPassword form={forms.password} idPrefix="password" />
         <Field
           form={forms.password}
@@ -118,16 +102,13 @@ function PartForm({
   ctx,
   part,
   title,
-  form,
+  forms,
   done,
   button,
   children,
-}: {
-  readonly ctx: PageContext
+}: PartProps & {
   readonly part: Part
   readonly title: string
-  readonly form: FormState
-  readonly done: Part | undefined
   readonly button: string
   readonly children: ComponentChildren
 }): JSX.Element {
@@ -143,7 +124,7 @@ function PartForm({
         {title}
       </h2>
       <Notice part={part} done={done} />
-      <FormErrors form={form} />
+      <FormErrors form={forms[part]} />
       <Token ctx={ctx} />
       {children}
       <p class="form-end">
