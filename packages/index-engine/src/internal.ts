@@ -120,4 +120,4 @@ export type {
 export type { BuiltInKey } from './definitions/key-functions.ts'
 export { nearKeyOf, type PlacingProperty } from './keys/near-property.ts'
 export { placeOfNear, type Near, type PlaceFunctions } from './keys/near-key.ts'
-export { bucketOfRow, shardOfRow, shardsOfRow } from './keys/shard-of-row.ts'
+export { bucketOfRow, isNearRow, shardOfRow, shardsOfRow } from './keys/shard-of-row.ts'

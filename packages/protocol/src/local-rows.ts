@@ -1,10 +1,10 @@
 import type { EntityInsert, IndexRow, Key, LocalRows, RowsOfTable } from '@looseleaf/core/internal'
-import { shardsOfRow, tableSpec, type Placement } from '@looseleaf/index-engine/internal'
+import { isNearRow, shardsOfRow, tableSpec, type Placement } from '@looseleaf/index-engine/internal'
 import type { PlacedKey } from './index-rows.ts'
 
-/** Rows of an attempt, by the place where they are written. */
+/** Rows of an attempt, by the way in which they are written. */
 export interface SplitRows {
-  /** Written on the entity's shard, and only there, so that they may share its transaction. */
+  /** Written in the entity's transaction. */
   readonly local: readonly PlacedKey[]
   readonly far: readonly PlacedKey[]
 }
@@ -24,13 +24,14 @@ export function isLocal(
 
 /**
  * Splits rows of an entity by the catalog of the attempt. While a move of a row's bucket is announced, the row is written on two shards, so
- * it is far.
+ * it is far. A row that is local by chance, in another bucket, is written like far ones: it shares their statements, and a transaction for
+ * a few of many entities costs more than it saves.
  *
  * The commit carries the epoch of the entity's shard, and every announcement changes the epochs of all shards. So a local row is committed
  * only while it is local.
  */
 export function splitRows(
-  placement: Placement,
+  placement: Pick<Placement, 'buckets' | 'rows'>,
   rows: readonly PlacedKey[],
   entityId: Uint8Array,
   shard: number,
@@ -38,7 +39,11 @@ export function splitRows(
   if (rows.length === 0) return { local: NONE, far: NONE }
   const local: PlacedKey[] = []
   const far: PlacedKey[] = []
-  for (const row of rows) (isLocal(row, placement, entityId, shard) ? local : far).push(row)
+  for (const row of rows) {
+    const { entry, key } = row
+    const shares = isLocal(row, placement, entityId, shard) && isNearRow(entry, placement, key, entityId)
+    ;(shares ? local : far).push(row)
+  }
   return { local, far }
 }
 

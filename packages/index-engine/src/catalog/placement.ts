@@ -1,5 +1,5 @@
 import { LooseleafError, type Router } from '@looseleaf/core'
-import type { ShardCatalog, StoreLayout } from '@looseleaf/core/internal'
+import type { RouterBuckets, ShardCatalog, StoreLayout } from '@looseleaf/core/internal'
 import { bucketsOf, parseBuckets } from './layout.ts'
 import { ownersOf } from './owners.ts'
 import { rowPlacesOf, singleShards } from './row-places.ts'
@@ -28,6 +28,8 @@ export interface Placement {
   servedOn(shard: number): ReadonlyMap<number, number>
   /** The shards of index rows and claims. */
   readonly rows: RowPlacement
+  /** Returns the buckets of ids and keys; undefined for a router without buckets. */
+  readonly buckets?: Pick<RouterBuckets, 'ofId' | 'ofKey'> | undefined
   /** The owner of each bucket; undefined for a router without buckets. */
   readonly shardOfBucket?: readonly number[] | undefined
 }
@@ -97,6 +99,7 @@ export function createPlacement(
       writtenOfId: (id) => writtenAt[ofId(id)]!,
       writtenOfKey: (key) => writtenAt[ofKey(key)]!,
     },
+    buckets,
     shardOfBucket,
   }
 }
@@ -117,6 +120,7 @@ export function placementOfRouter(router: Router): Placement {
       writtenOfId: (id) => single[router.shardOfId(id)]!,
       writtenOfKey: (key) => single[router.shardOfKey(key)]!,
     },
+    buckets: router.buckets,
     shardOfBucket: router.buckets?.shards,
   }
 }

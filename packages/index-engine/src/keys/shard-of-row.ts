@@ -42,6 +42,20 @@ export function bucketOfRow(
   return placeOfRow(definition, ofId, ofKey, key, entityId)
 }
 
+/**
+ * Tells whether a row of an entity has the entity's bucket, so that both are on one shard for ever. Without buckets, and in a store of one
+ * shard, every row counts as near.
+ */
+export function isNearRow(
+  definition: IndexDefinitionData,
+  { buckets, rows }: Pick<Placement, 'buckets' | 'rows'>,
+  key: Key,
+  entityId: Uint8Array,
+): boolean {
+  if (buckets === undefined || rows.shards.length === 1) return true
+  return bucketOfRow(definition, buckets, key, entityId) === buckets.ofId(entityId)
+}
+
 function placeOfRow<Place>(
   definition: IndexDefinitionData,
   ofId: (id: Uint8Array) => Place,

@@ -155,10 +155,11 @@ describe.each(['both', 'target', 'undoing'] as const)('a move in the phase %s', 
         locals.push(...(args[0] as readonly EntityInsert[]).map(({ local }) => local))
       return undefined
     }
+    const nearId = (): string => store.newId({ near: { string: name } })
     await announce(phase)
-    await store.put({ name, mail, rank: 1 }, { id })
+    await store.put({ name, mail, rank: 1 }, { id: nearId() })
     await announce(undefined)
-    await store.put({ name, rank: 1 }, { id: idOnShard0() })
+    await store.put({ name, rank: 1 }, { id: nearId() })
     expect(locals).toMatchObject([undefined, { upsert: [{}, {}] }])
   })
 

@@ -102,6 +102,36 @@ describe('local rows and claims', () => {
     expect(localOf('claims')).toEqual([])
   })
 
+  it('with buckets a row or claim in another bucket than its entity is written by a statement of its own, also on the same shard', async () => {
+    const store = await open({ router: undefined })
+    const { placement } = store.context.catalog.current()
+    const name = 'ada'
+    const near = store.newId({ near: { string: name } })
+    const elsewhere = Array.from({ length: 100 }, () => store.newId()).find(
+      (id) => placement.shardOfId(parseId(id)) === placement.shardOfId(parseId(near)),
+    )
+    await store.put({ name }, { id: near })
+    expect(named()).toEqual(['entities read', 'entities insert'])
+    calls.length = 0
+    await store.put({ name, mail: name, rank: 1 }, { id: elsewhere })
+    expect(named().toSorted()).toEqual([
+      'claims_by_mail take',
+      'entities insert',
+      'entities read',
+      'index_by_mail upsert',
+      'index_by_name upsert',
+    ])
+    expect(localOf('upsert').toSorted()).toEqual(['index_by_rank'])
+  })
+
+  it('in a store of one shard every row and claim is written with its entity', async () => {
+    await memory.close()
+    memory = await memoryShards(1).connect()
+    const store = await open({ router: undefined })
+    await store.put({ name: 'ada', mail: 'ada@example.com', rank: 1 })
+    expect(named()).toEqual(['entities insert'])
+  })
+
   it('rows and claims of a deleted entity are deleted with it', async () => {
     const store = await open()
     const { id } = await store.put({ name: 'ada', mail: 'ada@example.com', rank: 1 })
