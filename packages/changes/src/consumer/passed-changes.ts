@@ -1,6 +1,6 @@
 import { parseId, type CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { PARTITIONS, shardAt, type MovedRows } from '@looseleaf/protocol/internal'
+import { openedTo, PARTITIONS, shardAt, type MovedRows } from '@looseleaf/protocol/internal'
 import { addLetters } from '../records/dead-letters.ts'
 import type { Failing } from '../records/partition-record.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
@@ -35,17 +35,22 @@ export function createPassedChanges(
       ownerOf(change) !== shard && placement.isServed(parseId(change.id))
     if (!changes.every(hasLeft)) ({ placement } = await context.catalog.reload(options))
     const sent: Failing[] = []
-    for (const [owner, some] of Map.groupBy(changes.filter(hasLeft), ownerOf)) {
+    for (const [number, some] of Map.groupBy(changes.filter(hasLeft), ownerOf)) {
+      const owner = shardAt(context, number)
+      const opened = openedTo(owner)
+      const arrived: Failing[] = []
       const ids = some.map(({ id }) => parseId(id))
-      const rows = await shardAt(context, owner).entities.checksums(ids, options)
+      const rows = await owner.entities.checksums(ids, options)
       // A deletion whose tombstone was purged is retried in any partition.
       const partitions = new Map(some.map((change, i) => [change, (rows[i]?.addedId ?? 0) % PARTITIONS]))
       for (const [partition, letters] of Map.groupBy(some, (change) => partitions.get(change) as number)) {
-        const at = { shard: owner, partition, list: 'moved' as const }
+        const at = { shard: number, partition, list: 'moved' as const }
         const added = await addLetters(context, consumer, at, letters, options)
-        sent.push(...letters.filter((_, i) => added[i]))
+        arrived.push(...letters.filter((_, i) => added[i]))
       }
-      await shardAt(context, owner).flush(options)
+      await owner.flush(options)
+      // A server that has restarted in between may have lost them. They are sent again.
+      if (openedTo(owner) === opened) sent.push(...arrived)
     }
     return sent
   }

@@ -1,5 +1,5 @@
 import { readConsumers } from '@looseleaf/changes'
-import { LooseleafError, parseId } from '@looseleaf/core'
+import { LooseleafError, parseId, type DriverFactory, type EntityId } from '@looseleaf/core'
 import { entitiesIn } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
@@ -9,6 +9,23 @@ import { expect, test } from 'vitest'
 import { SOME_BUCKETS } from '../stores.ts'
 import { Consumed, poll, versionsOf } from './consumed.ts'
 import { moveUntil } from './moving.ts'
+
+interface Opened {
+  readonly store: DataStore
+  readonly mover: DataStore
+  /** An entity of the buckets that move. */
+  readonly id: EntityId
+}
+
+async function storeOf(faulty: DriverFactory, shards: DriverFactory): Promise<Opened> {
+  const store = await DataStore.open({ shards: faulty, migrate: true })
+  const mover = await DataStore.open({ shards, time: leapingTime() })
+  const isIn = entitiesIn(store.context, SOME_BUCKETS)
+  let id = store.newId()
+  while (!isIn(parseId(id))) id = store.newId()
+  await store.put({ n: 1 }, { id })
+  return { store, mover, id }
+}
 
 test('a failing change is on the disk of the shard that takes it over before the other shard forgets it', async () => {
   const shards = crashingShards(2, (driver) => driver)
@@ -39,12 +56,7 @@ test('a failing change is on the disk of the shard that takes it over before the
         return { after: () => shards.crash(1) }
       }),
   }
-  const store = await DataStore.open({ shards: faulty, migrate: true })
-  const mover = await DataStore.open({ shards: shards.factory, time: leapingTime() })
-  const isIn = entitiesIn(store.context, SOME_BUCKETS)
-  let id = store.newId()
-  while (!isIn(parseId(id))) id = store.newId()
-  await store.put({ n: 1 }, { id })
+  const { store, mover, id } = await storeOf(faulty, shards.factory)
   const consumed = new Consumed()
   consumed.onChange = () => {
     if (step !== 'over') throw new Error('The search engine is down.')
@@ -53,6 +65,52 @@ test('a failing change is on the disk of the shard that takes it over before the
   await poll(async () => (await readConsumers(mover))[0]?.shards[0]?.failing).toBe(1)
   await moveUntil(mover, 'emptying')
   await poll(() => step).toBe('over')
+  await consumed.reach(await versionsOf(mover))
+  expect(consumed.last(id)).toBeGreaterThan(0)
+})
+
+test('a failing change is passed on again if the server of its new shard restarts before the change is on disk there', async () => {
+  const shards = crashingShards(2, (driver) => driver)
+  let opened = 1
+  let isHanging = false
+  let isOver = false
+  const faulty = {
+    ...shards.factory,
+    connect: async (options: Parameters<typeof shards.factory.connect>[0]) => {
+      const driver = faultyDriver(await shards.factory.connect(options), ({ shard, operation, args }) => {
+        if (shard !== 1) return undefined
+        const isMoved = JSON.stringify(args[0] ?? '').includes('/moved')
+        // No process reads the letter before the crash.
+        if (!isOver && operation === 'loadAll' && isMoved)
+          throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard does not answer.')
+        const before = (): void => {
+          if (isHanging) {
+            shards.crash(1)
+            opened++
+            isHanging = false
+            isOver = true
+          } else {
+            shards.hang(1)
+            isHanging = true
+          }
+        }
+        const isNext = isHanging ? operation === 'flush' : operation === 'save' && isMoved
+        return isNext && !isOver ? { before } : undefined
+      })
+      const count = { opened: 0, open: 1, idle: 1, limit: 1, waiting: 0, refusal: undefined }
+      const connections = (): typeof count => ({ ...count, opened })
+      return { ...driver, shards: driver.shards.map((shard) => ({ ...shard, connections })) }
+    },
+  }
+  const { store, mover, id } = await storeOf(faulty, shards.factory)
+  const consumed = new Consumed()
+  consumed.onChange = () => {
+    if (!isOver) throw new Error('The search engine is down.')
+  }
+  await using _ = consumed.start(store, { maxAttempts: 10_000 })
+  await poll(async () => (await readConsumers(mover))[0]?.shards[0]?.failing).toBe(1)
+  await moveUntil(mover, 'emptying')
+  await poll(() => isOver).toBe(true)
   await consumed.reach(await versionsOf(mover))
   expect(consumed.last(id)).toBeGreaterThan(0)
 })
