@@ -1,5 +1,5 @@
 import { isLooseleafError } from '@looseleaf/core'
-import { withoutRanges, type UpdatedPlace } from '@looseleaf/core/internal'
+import { bucketsIn, withoutRanges, type UpdatedPlace } from '@looseleaf/core/internal'
 import {
   beginTarget,
   clearTarget,
@@ -24,7 +24,7 @@ const MAX_RENEWALS = 50
 export interface Copier {
   /** The attempt, with the buckets that it has not handed over. */
   readonly attempt: Attempt
-  /** The buckets to copy now. Lost ones come before all others, because no shard serves them. */
+  /** The buckets to copy now. Lost ones come before index rows and all others, because no shard serves them. */
   readonly buckets: string
   /** Everything of these buckets before this place is copied. */
   place: UpdatedPlace
@@ -84,19 +84,19 @@ function createCopier(job: MoveJob, begun: Attempt, first: CopyTarget): Copier {
   let isUsed = false
   // The place of the record is that of all buckets.
   let lostPlace = placeAt(0)
-  const isLostFirst = (): boolean => attempt.lost !== '' && attempt.lost !== attempt.buckets
+  const lostFirst = (): string => lostBeforeRows(attempt)
   return {
     get attempt() {
       return attempt
     },
     get buckets() {
-      return isLostFirst() ? attempt.lost : attempt.buckets
+      return lostFirst() || attempt.buckets
     },
     get place() {
-      return isLostFirst() ? lostPlace : record.place
+      return lostFirst() === '' ? record.place : lostPlace
     },
     set place(place) {
-      if (isLostFirst()) lostPlace = place
+      if (lostFirst() !== '') lostPlace = place
       else record.place = place
     },
     get target() {
@@ -130,4 +130,12 @@ function createCopier(job: MoveJob, begun: Attempt, first: CopyTarget): Copier {
       }
     },
   }
+}
+
+/**
+ * Returns the lost buckets of an attempt that are handed over before index rows are copied: all but one if no others are left. The target begins
+ * with the last bucket of a move by an attempt that begins after the rows were copied, so a target that loses rows loses that attempt.
+ */
+function lostBeforeRows({ buckets, lost }: Attempt): string {
+  return lost === buckets ? withoutRanges(lost, `${bucketsIn(lost).at(-1) ?? ''}`) : lost
 }

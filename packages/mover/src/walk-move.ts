@@ -86,8 +86,8 @@ async function fill(job: MoveJob): Promise<void> {
 }
 
 /**
- * Hands over what the target has lost, before anything else is copied. Does nothing if no other bucket is left to hand over: index rows and claims
- * are read at the source until all buckets are handed over, and the target may have lost its own. The wait for processes that have not noticed the
+ * Hands over what the target has lost, before anything else is copied. One bucket at least is left to hand over: index rows and claims are read at
+ * the source until all buckets are handed over, and the target may have lost its own. The wait for processes that have not noticed the
  * move was over before the source gave these buckets up.
  */
 async function handOverLost(job: MoveJob, copier: Copier): Promise<void> {

@@ -21,7 +21,7 @@ interface Moving {
   readonly ids: readonly [readonly [EntityId, EntityId], readonly [EntityId, EntityId]]
 }
 
-/** Moves two groups with two entities each. The calls of the mover meet faults. */
+/** Moves two groups with two entities each, none of which is in the last bucket of its group. The calls of the mover meet faults. */
 export async function moveWith(
   fault: (call: FaultyCall, moving: Moving) => Fault | undefined,
 ): Promise<
@@ -37,7 +37,7 @@ export async function moveWith(
     }
   }
   const pairIn = (buckets: string) => [idIn(buckets), idIn(buckets)] as const
-  const ids = [pairIn(GROUPS[0]), pairIn(GROUPS[1])] as const
+  const ids = [pairIn('0-510'), pairIn('512-1022')] as const
   for (const id of ids.flat()) await writer.put({ n: 1, user: id }, { id })
   const moving = { shards, writer, ids }
   const openFaulty = (): Promise<DataStore> =>
