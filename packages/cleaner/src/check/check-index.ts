@@ -191,8 +191,8 @@ async function checkEntities(
   counts: Counts,
 ): Promise<void> {
   const suspects = createSuspects(pass, target, { direction: 'missing', settleMs }, counts)
-  const { lastAddedId } = await shardAt(pass.context, shard).entities.extent({ signal: pass.signal })
-  for await (const page of entityPages(pass, shard, { upTo: lastAddedId })) {
+  const upTo = await shardAt(pass.context, shard).entities.lastAddedId({ signal: pass.signal })
+  for await (const page of entityPages(pass, shard, { upTo })) {
     const living = page.filter(({ body }) => body !== null)
     for await (const entities of derivedBatches(pass, [target], living)) {
       const { missing } = await inspect(pass, [target], entities, { everywhere: false })

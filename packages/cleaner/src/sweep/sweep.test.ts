@@ -179,6 +179,20 @@ test('`rowsPerSecond` limits a sweep', async () => {
   expect(time.slept - before).toBeCloseTo(4_000)
 })
 
+test('a sweep counts no entities to know its end', async () => {
+  const operations = new Set<string>()
+  const watched = faultyDriver(
+    await memoryShards(1).connect(),
+    ({ operation }) => void operations.add(operation),
+  )
+  const store = await openStore({ driver: watched })
+  await store.put({ user_id: 'ada' })
+  operations.clear()
+  await sweep(store)
+  expect(operations).toContain('pageByAdded')
+  expect(operations).not.toContain('extent')
+})
+
 test('a sweep ends although entities are added as fast as it reads them', async () => {
   const driver = await memoryShards(1).connect()
   // Opening a store reads a page, too.

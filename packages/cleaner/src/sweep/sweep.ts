@@ -56,7 +56,7 @@ async function entitiesToRows(
   targets: readonly IndexTarget[],
   shard: number,
 ): Promise<void> {
-  const { lastAddedId: upTo } = await shardAt(pass.context, shard).entities.extent({ signal: pass.signal })
+  const upTo = await shardAt(pass.context, shard).entities.lastAddedId({ signal: pass.signal })
   for await (const page of entityPages(pass, shard, { upTo, foreignRows: 'readAtOwner' }))
     await sweepEntityPage(pass, targets, page, { fill: () => false })
 }

@@ -310,6 +310,8 @@ export interface EntityTable {
   raisePurged(to: PurgeBounds, options: EpochWriteOptions): Promise<void>
   /** Deletes the tombstones of these ids that are within the raised bounds. Returns how many. */
   purge(ids: readonly Uint8Array[], options?: CallOptions): Promise<number>
+  /** Returns the place of the last row; 0 if there is none. Reads one row. */
+  lastAddedId(options?: CallOptions): Promise<number>
   /** Returns the exact number of rows and the place of the last one. Reads an index and no bodies. */
   extent(options?: CallOptions): Promise<EntityExtent>
   /** Counts the rows of the shard exactly. Slow on a large table: it reads all rows, with their bodies on SQLite. */

@@ -105,6 +105,7 @@ export interface EntityStatements {
   raisePurged(): RawBuilder<unknown>
   /** Parameters: those of `read`. */
   purge(count: number): RawBuilder<unknown>
+  lastAddedId(): RawBuilder<unknown>
   /** Reads the smallest index, which has the `added_id` too: neither database reads the bodies then. */
   extent(): RawBuilder<unknown>
   count(): RawBuilder<unknown>
@@ -300,6 +301,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
       AND ${updatedMicros} < (SELECT ${PURGED_UPDATED} FROM ${meta} WHERE id = 1)
       AND version < (SELECT ${PURGED_VERSION} FROM ${meta} WHERE id = 1)`,
 
+    lastAddedId: () => sql`SELECT MAX(added_id) AS last_added_id FROM ${table}`,
     extent: () => sql`SELECT COUNT(*) AS total, MAX(added_id) AS last_added_id FROM ${table}`,
 
     count: () => sql`

@@ -259,6 +259,15 @@ export function createEntityTable(options: BatchedTableOptions, localRows: Local
       return purged
     },
 
+    async lastAddedId(call) {
+      const { rows } = await session.run(
+        session.shape('lastAddedId', () => statements.lastAddedId()),
+        [],
+        reading(call),
+      )
+      return toNumber(rows[0]?.last_added_id ?? 0)
+    },
+
     async extent(call) {
       const { rows } = await session.run(
         session.shape('extent', () => statements.extent()),

@@ -101,7 +101,7 @@ test.each([
   const shared = [newEntity(), newEntity(), newEntity()]
   await direct.entities.insert(shared, { epoch })
   const ids = shared.map(({ id }) => id)
-  const before = (await direct.entities.extent()).lastAddedId
+  const before = await direct.entities.lastAddedId()
   const table = `index_${randomUUID()}`
   // Until now each client had its own session, as with a pooler that has enough of them.
   pooler.route = route

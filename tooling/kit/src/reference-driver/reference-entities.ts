@@ -249,6 +249,7 @@ export function createReferenceEntities(
           asked.has(keyOf(row.id)),
       )
     },
+    lastAddedId: async () => rows.at(-1)?.addedId ?? 0,
     extent: async () => ({ rows: rows.length, lastAddedId: rows.at(-1)?.addedId ?? 0 }),
     async count() {
       const tombstones = rows.filter((row) => row.body === null)

@@ -15,6 +15,7 @@ export function entityPagesContract(parts: ContractParts): void {
       expect(await bench.shard.entities.pageByAdded(0, 10)).toEqual([])
       expect(await bench.shard.entities.pageByUpdated({ since: 0 }, 10)).toEqual([])
       expect(await bench.shard.entities.extent()).toEqual({ rows: 0, lastAddedId: 0 })
+      expect(await bench.shard.entities.lastAddedId()).toBe(0)
       expect(await bench.shard.entities.count()).toEqual({
         entities: 0,
         tombstones: 0,
@@ -39,6 +40,7 @@ export function entityPagesContract(parts: ContractParts): void {
       const lastAddedId = met[met.length - 1]?.addedId
       expect(await bench.shard.entities.count()).toMatchObject({ entities: 20, tombstones: 5 })
       expect(await bench.shard.entities.extent()).toEqual({ rows: 25, lastAddedId })
+      expect(await bench.shard.entities.lastAddedId()).toBe(lastAddedId)
     })
 
     test('a replaced row keeps its addedId', async () => {

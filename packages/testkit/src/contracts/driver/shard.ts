@@ -269,6 +269,7 @@ function everyCall(
     () => shard.entities.pageByUpdated({ since: 0 }, 1, { signal }),
     () => shard.entities.count({ signal }),
     () => shard.entities.extent({ signal }),
+    () => shard.entities.lastAddedId({ signal }),
     () => shard.catalog.load({ signal }),
     () => shard.catalog.init(catalogOf(1), { signal }),
     () => shard.catalog.change(catalogOf(2), 1, { signal }),
