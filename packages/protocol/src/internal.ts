@@ -46,7 +46,14 @@ export { catalogAfter } from './owners/catalog-after.ts'
 export { isMoving, isQuiet } from './owners/quiet-shards.ts'
 export { LOOK_MS, looksOf, type Looks } from './owners/shard-looks.ts'
 export { readAtOwners, type AnswersAt } from './owners/read-at-owners.ts'
-export { placeBefore, walkOwned, watchOwned, type OwnedWatch } from './owners/walk-owned.ts'
+export {
+  allBuckets,
+  placeBefore,
+  walkOwned,
+  walkUnread,
+  watchOwned,
+  type OwnedWatch,
+} from './owners/walk-owned.ts'
 export { openedTo } from './opened-connections.ts'
 export { placeOnRemoved } from './follow-changes/removed-place.ts'
 export { catchUp, requireUnpurged, type FollowedPlace } from './purged.ts'

@@ -1,7 +1,6 @@
 import { throwIfAborted, type EntityPageRow } from '@looseleaf/core/internal'
 import { longestBody, wholeRows, type WholeRow } from '@looseleaf/index-engine/internal'
 import { shardAt, sizeClass, watchOwned, type OwnedWatch } from '@looseleaf/protocol/internal'
-import { eachEntity } from './read-entities.ts'
 import type { Pass } from '../pass/pass.ts'
 
 export interface EntityPagesOptions {
@@ -9,24 +8,18 @@ export interface EntityPagesOptions {
   readonly after?: number | undefined
   /** Ends with the page that reaches this `addedId`, so that rows that are added as fast as they are read do not put the end off. */
   readonly upTo: number
-  /**
-   * Treatment of rows whose bucket the shard does not own: copies of a move that has not begun there, and leftovers of one that has.
-   * `readAtOwner` yields their state at their owner: a pass over all shards then misses no entity whose bucket moves from a shard that it has
-   * not read to one that it has, and reads some entities twice. Default: `skip`.
-   */
-  readonly foreignRows?: 'skip' | 'readAtOwner' | undefined
   /** A watch that began before this call. It tells the caller which buckets were read whole. Default: a new one. */
   readonly watch?: OwnedWatch | undefined
 }
 
 /**
- * Yields the entities and tombstones of a shard by `added_id`, as pages of at most `pass.entityRows()` rows and some MiB of bodies. A page is
- * empty if all of its rows are foreign.
+ * Yields the entities and tombstones of a shard by `added_id`, as pages of at most `pass.entityRows()` rows and some MiB of bodies. Leaves out
+ * rows whose bucket the shard does not own: copies of a move that has not begun there, and leftovers of one that has. A page may be empty.
  */
 export async function* entityPages(
   pass: Pass,
   shard: number,
-  { after = 0, upTo, foreignRows = 'skip', watch: given }: EntityPagesOptions,
+  { after = 0, upTo, watch: given }: EntityPagesOptions,
 ): AsyncGenerator<readonly WholeRow<EntityPageRow>[], void, undefined> {
   const source = shardAt(pass.context, shard)
   const { signal, throttle } = pass
@@ -42,27 +35,12 @@ export async function* entityPages(
       signal,
     )
     for await (const rows of wholeRows(source, pass.context, page, { signal })) {
-      const owned = await watch.owned(rows)
-      yield owned
-      if (foreignRows === 'readAtOwner' && owned.length < rows.length)
-        yield* foreignPages(pass, new Set(rows).difference(new Set(owned)))
+      yield await watch.owned(rows)
       await throttle.take(shard, rows.length, signal)
     }
     const last = page.at(-1)
     if (last === undefined || page.length < limit || last.addedId >= upTo) return
     place = last.addedId
-  }
-}
-
-/** Yields the state of these rows at their owners, one by one, because each may have a long body. */
-async function* foreignPages(
-  pass: Pass,
-  rows: ReadonlySet<WholeRow<EntityPageRow>>,
-): AsyncGenerator<readonly WholeRow<EntityPageRow>[], void, undefined> {
-  for (const row of rows) {
-    const found: WholeRow<EntityPageRow>[] = []
-    await eachEntity(pass, [row.id], async (atOwner) => void found.push({ ...row, ...atOwner }))
-    if (found.length > 0) yield found
   }
 }
 

@@ -49,20 +49,43 @@ test('a cleaner that slept through a move judges rows by the entities at their n
   await checkIndexes(fresh)
 })
 
-test('a row that a cleaner adds to the old shard behind a mover is added to the new shard as well', async () => {
-  const driver = await memoryShards(2).connect()
-  const filled = await filledStore(driver, 120)
-  const { catalog, driver: own } = filled.context
-  const isIn = entitiesIn(filled.context, SOME_BUCKETS)
+/** Deletes the rows of the moving entities from the index of ranks. */
+async function loseRanks({ context }: DataStore): Promise<void> {
+  const { catalog, driver } = context
+  const isIn = entitiesIn(context, SOME_BUCKETS)
   const byRank = catalog.current().indexes.find(({ name }) => name === 'by_rank')!
-  const table = own.shards[0]!.index(tableSpec(byRank))
+  const table = driver.shards[0]!.index(tableSpec(byRank))
   const rows = await table.scan({ prefix: [], order: 'asc', limit: 1_000 })
   const lost = rows.filter(({ entityId }) => isIn(entityId))
   await table.remove(lost.map(({ key, entityId, version }) => ({ key, entityId, before: version + 1 })))
   expect(lost.length).toBeGreaterThan(10)
+}
 
+test('a row that a cleaner adds to the old shard behind a mover is added to the new shard as well', async () => {
+  const driver = await memoryShards(2).connect()
+  await loseRanks(await filledStore(driver, 120))
   const { store, hasSlept } = await openSleeper(driver, 'upsert')
   await sweep(store)
   expect(hasSlept()).toBe(true)
+  await checkIndexes(await openStore(driver))
+})
+
+test('a sweep adds the missing rows of entities that move to a shard that it has read, before it reads their old one', async () => {
+  const driver = await memoryShards(2).connect()
+  const time = leapingTime()
+  await loseRanks(await filledStore(driver, 120))
+  const mover = await openStore(driver, time)
+  const isRead = Promise.withResolvers<void>()
+  let moved: Promise<unknown> | undefined
+  const slow = faultyDriver(driver, ({ operation, shard }) => {
+    if (operation !== 'pageByAdded' || !isSweeping) return undefined
+    if (shard === 1) return { after: () => isRead.resolve() }
+    return { before: () => (moved ??= isRead.promise.then(() => moveBuckets(mover, plan))) as Promise<void> }
+  })
+  let isSweeping = false
+  const store = await DataStore.open({ shards: keepOpen(slow), indexes, queryTimeMs: 5_000, time })
+  isSweeping = true
+  await sweep(store)
+  expect(moved).toBeDefined()
   await checkIndexes(await openStore(driver))
 })

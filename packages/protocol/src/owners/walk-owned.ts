@@ -81,49 +81,50 @@ export type ReadRuns<Row> = (shard: number, after: number) => AsyncIterable<read
 /**
  * Yields the rows of all shards, each from the owner of its bucket, with the number of that shard. No row is missed while buckets move: a
  * bucket counts as read only if one shard has owned it during the whole reading of that shard. The others are then read again at
- * their owners, so their rows may come twice, in a later state the second time. Rejects with `SHARD_BUSY` if no shard serves a bucket for
- * long, as when its mover has died and it cannot begin at its new shard.
+ * their owners, so their rows may come twice, in a later state the second time. Rejects as `walkUnread` does.
  */
 export async function* walkOwned<Row extends PlacedRow>(
   context: EngineContext,
   read: ReadRuns<Row>,
   options: CallOptions,
-): AsyncGenerator<readonly [rows: readonly Row[], shard: number], void, undefined> {
-  const { catalog, driver, router, time } = context
-  const { buckets } = router
-  const unread = new Set(buckets?.shards.keys())
-  const isUnread = ({ id }: Row): boolean => buckets === undefined || unread.has(buckets.ofId(id))
-
-  async function* walk(shard: number, isAgain: boolean): ReturnType<typeof walkOwned<Row>> {
-    const watch = await watchOwned(context, shard, options)
-    if (isAgain && unread.isDisjointFrom(watch.kept)) return
-    const after = isAgain ? placeBefore(watch.catalog, shard, unread.intersection(watch.kept)) : 0
-    for await (const rows of read(shard, after)) {
-      const owned = await watch.owned(rows)
-      // By a layout without moves, a row on the wrong shard is read as well.
-      const some = watch.catalog.layout?.moves === undefined && !isAgain ? owned : owned.filter(isUnread)
-      if (some.length > 0) yield [some, shard]
-    }
-    await watch.owned([])
-    for (const bucket of watch.kept) unread.delete(bucket)
-  }
-
+): Walk<Row> {
+  const { catalog, driver } = context
+  const unread = allBuckets(context)
   // A shard that joins meanwhile gets its buckets from the others.
   for (let shard = 0; shard < driver.shards.length; shard++) {
     if (driver.removed?.has(shard)) continue
     try {
-      yield* walk(shard, false)
+      yield* walkShard(context, shard, { read, unread, isAgain: false }, options)
     } catch (error) {
       // Its buckets are unread, and on other shards.
       if (!isOutage(error) || !isRemoved((await catalog.reload(options)).layout, shard)) throw error
     }
   }
+  yield* walkUnread(context, unread, read, options)
+}
+
+/** Returns all buckets of a store, none of a router without buckets. */
+export function allBuckets({ router }: EngineContext): Set<number> {
+  return new Set(router.buckets?.shards.keys())
+}
+
+/**
+ * Yields the rows of these buckets from their owners, as `walkOwned` does, and takes each bucket out of the set once it was read whole. Rejects
+ * with `SHARD_BUSY` if no shard serves a bucket for long, as when its mover has died and it cannot begin at its new shard.
+ */
+export async function* walkUnread<Row extends PlacedRow>(
+  context: EngineContext,
+  unread: Set<number>,
+  read: ReadRuns<Row>,
+  options: CallOptions,
+): Walk<Row> {
+  const { catalog, time } = context
   let vain = 0
   while (unread.size > 0) {
     const { shardOfBucket = [] } = (await catalog.reload(options)).placement
     for (const shard of new Set(Array.from(unread, (bucket) => shardOfBucket[bucket] as number))) {
       const before = unread.size
-      yield* walk(shard, true)
+      yield* walkShard(context, shard, { read, unread, isAgain: true }, options)
       vain = unread.size < before ? 0 : vain + 1
       if (vain === 0) continue
       if (vain >= MAX_VAIN) throw noOwner(vain)
@@ -132,6 +133,35 @@ export async function* walkOwned<Row extends PlacedRow>(
       await time.sleep(PAUSE_MS, options.signal)
     }
   }
+}
+
+type Walk<Row> = AsyncGenerator<readonly [rows: readonly Row[], shard: number], void, undefined>
+
+interface Reading<Row> {
+  readonly read: ReadRuns<Row>
+  readonly unread: Set<number>
+  readonly isAgain: boolean
+}
+
+async function* walkShard<Row extends PlacedRow>(
+  context: EngineContext,
+  shard: number,
+  { read, unread, isAgain }: Reading<Row>,
+  options: CallOptions,
+): Walk<Row> {
+  const { buckets } = context.router
+  const isUnread = ({ id }: Row): boolean => buckets === undefined || unread.has(buckets.ofId(id))
+  const watch = await watchOwned(context, shard, options)
+  if (isAgain && unread.isDisjointFrom(watch.kept)) return
+  const after = isAgain ? placeBefore(watch.catalog, shard, unread.intersection(watch.kept)) : 0
+  for await (const rows of read(shard, after)) {
+    const owned = await watch.owned(rows)
+    // By a layout without moves, a row on the wrong shard is read as well.
+    const some = watch.catalog.layout?.moves === undefined && !isAgain ? owned : owned.filter(isUnread)
+    if (some.length > 0) yield [some, shard]
+  }
+  await watch.owned([])
+  for (const bucket of watch.kept) unread.delete(bucket)
 }
 
 /**
