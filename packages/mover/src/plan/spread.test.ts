@@ -117,6 +117,28 @@ describe('drained', () => {
     expect(spreadOf(totals.slice(1))).toBeLessThan(1.01)
   })
 
+  test('the shards besides one that is heavier than the mean share the buckets of a drained shard evenly', () => {
+    const all = [shardOf(0, many(400, 10)), shardOf(1, [6_000]), shardOf(2, []), shardOf(3, [])] as const
+    const [source, ...others] = all
+    const [rest, heavy, ...light] = after(all, drained(source, others))
+    expect([rest, heavy]).toEqual([0, 6_000])
+    expect(spreadOf(light)).toBeLessThan(1.03)
+  })
+
+  test('a heavy bucket of a drained shard goes to one shard, and the others share the rest evenly', () => {
+    const heavy = [7_000, 5_000]
+    const all = [0, 1, 2, 3, 4].map((number) =>
+      shardOf(number, number === 0 ? [...heavy, ...many(400, 10)] : []),
+    )
+    all[2] = shardOf(2, many(20, 10))
+    const [source, ...others] = all as [WeighedShard, ...WeighedShard[]]
+    const totals = after(all, drained(source, others))
+    expect(totals[0]).toBe(0)
+    const [first, second, ...light] = totals.slice(1).toSorted((a, b) => b - a)
+    expect([first! - 7_000, second! - 5_000].every((more) => more < 30)).toBe(true)
+    expect(spreadOf(light)).toBeLessThan(1.03)
+  })
+
   test('a bucket that is larger than any room goes to the shard with the most room', () => {
     const moves = drained(shardOf(0, [1_000]), [shardOf(1, [10]), shardOf(2, [5])])
     expect(moves).toEqual([{ from: 0, to: 2, buckets: '0' }])

@@ -17,8 +17,14 @@ const TOLERANCE = 0.05
  * Gives all buckets of a shard to others, so that these have as equal weights as possible. Returns a move for each shard that gets some.
  */
 export function drained(source: WeighedShard, targets: readonly WeighedShard[]): readonly PlannedMove[] {
-  const mean = (weightOf({ ...source, fixed: 0 }) + sum(targets.map(weightOf))) / targets.length
-  return movesFrom(source, Infinity, roomsBelow(mean, targets))
+  const given = [...source.weights.values()].toSorted((a, b) => b - a)
+  const weights = targets.map(weightOf).toSorted((a, b) => a - b)
+  const level = levelOf(sum([...given, ...weights]), targets.length, (limit) => {
+    // A bucket that is too heavy for any shard goes to the lightest one.
+    const heavy = given.filter((weight) => weight > limit)
+    return weights.map((weight, i) => weight + (heavy[i] ?? 0))
+  })
+  return movesFrom(source, Infinity, roomsBelow(level, targets))
 }
 
 /**
@@ -26,7 +32,9 @@ export function drained(source: WeighedShard, targets: readonly WeighedShard[]):
  * is within five percent of the level, or keeps more than that for lack of smaller buckets.
  */
 export function evened(shards: readonly WeighedShard[]): readonly PlannedMove[] {
-  const level = levelOf(shards)
+  const level = levelOf(sum(shards.map(weightOf)), shards.length, (limit) =>
+    shards.map((shard) => keptBy(shard, limit)),
+  )
   const excessOf = (shard: WeighedShard): number => weightOf(shard) - Math.max(level, keptBy(shard, level))
   if (shards.every((shard) => Math.abs(excessOf(shard)) <= TOLERANCE * level)) return []
   const rooms = roomsBelow(level, shards)
@@ -35,15 +43,15 @@ export function evened(shards: readonly WeighedShard[]): readonly PlannedMove[] 
 }
 
 /**
- * Returns the weight that shards should have: the mean of the shards that can have it. The others keep more than that, and the shards besides
- * them would not be even at the mean of all: the first would be filled up to it, and nothing would be left for the last.
+ * Returns the weight that shards should have, given the weights that they keep at least at a level: the mean of the shards that can have it. The
+ * others keep more than that, and the shards besides them would not be even at the mean of all: the first would be filled up to it, and nothing
+ * would be left for the last.
  */
-function levelOf(shards: readonly WeighedShard[]): number {
-  const total = sum(shards.map(weightOf))
-  let level = total / shards.length
+function levelOf(total: number, count: number, keptAt: (level: number) => readonly number[]): number {
+  let level = total / count
   for (;;) {
-    const kept = shards.map((shard) => keptBy(shard, level)).filter((weight) => weight > level)
-    const next = (total - sum(kept)) / (shards.length - kept.length)
+    const kept = keptAt(level).filter((weight) => weight > level)
+    const next = (total - sum(kept)) / (count - kept.length)
     if (!(next < level)) return level
     level = next
   }
