@@ -36,6 +36,7 @@ const shard: ListedShard = {
   address: 'db3:3306/feed',
   state: 'serving',
   buckets: 20,
+  ranges: '77-96',
   size: undefined,
   error: undefined,
 }

@@ -79,7 +79,7 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
       '\nShard 1 (shard-1.sqlite) has no buckets. Take it out of the store with: looseleaf shard remove 1\n',
     )
     const list = await run('shard list --sizes')
-    expect(list.stdout).toMatch(/\n0 +shard-0.sqlite +serving +4096 +300 +0 +300 +[\d.]+ kB/)
+    expect(list.stdout).toMatch(/\n0 +shard-0.sqlite +serving +4096 +0-4095 +300 +0 +300 +[\d.]+ kB/)
     expect(list.stdout).toMatch(/\n1 +shard-1.sqlite +draining +0 +0 +0 +0 +0 bytes/)
     expect((await run('shard move --from 0 --to 1 --count 5')).stderr).toContain('draining')
     expect(await run('shard stop-draining 1')).toMatchObject({

@@ -32,12 +32,13 @@ test('shard add checks a database, makes it a shard once, and shard list shows i
   })
   const { code, stdout } = await run('shard', 'list')
   expect(code).toBe(0)
-  expect(stdout).toMatch(/^SHARD +ADDRESS +STATE +BUCKETS +ERROR/)
+  expect(stdout).toMatch(/^SHARD +ADDRESS +STATE +BUCKETS +RANGES +ERROR/)
+  expect(stdout).toMatch(/^1 +shard-1\.sqlite +serving +2048 +2048-4095/m)
   expect(stdout).toMatch(/^2 +shard-2\.sqlite +serving +0/m)
-  const listed = { address: 'shard-2.sqlite', state: 'serving', buckets: 0, error: null }
+  const listed = { address: 'shard-2.sqlite', state: 'serving', buckets: 0, ranges: '', error: null }
   expect((await run('shard', 'list', '--json')).json()).toEqual([
-    expect.objectContaining({ number: 0, buckets: 2048 }),
-    expect.objectContaining({ number: 1, buckets: 2048 }),
+    expect.objectContaining({ number: 0, buckets: 2048, ranges: '0-2047' }),
+    expect.objectContaining({ number: 1, buckets: 2048, ranges: '2048-4095' }),
     { number: 2, ...listed },
   ])
 }, 20_000)

@@ -36,13 +36,13 @@ async function setState(number: number, state: 'joining' | 'draining' | 'removed
   })
 }
 
-test('a list has the address, the state and the number of buckets of each shard, and no sizes', async () => {
+test('a list has the address, the state and the buckets of each shard, and no sizes', async () => {
   await setState(1, 'draining')
   const serving = { state: 'serving', size: undefined, error: undefined }
   expect(await store.shards.list()).toEqual([
-    { number: 0, address: 'memory 0', buckets: 1_366, ...serving },
-    { number: 1, address: 'memory 1', buckets: 1_365, ...serving, state: 'draining' },
-    { number: 2, address: 'memory 2', buckets: 1_365, ...serving },
+    { number: 0, address: 'memory 0', buckets: 1_366, ranges: '0-1365', ...serving },
+    { number: 1, address: 'memory 1', buckets: 1_365, ranges: '1366-2730', ...serving, state: 'draining' },
+    { number: 2, address: 'memory 2', buckets: 1_365, ranges: '2731-4095', ...serving },
   ])
 })
 
@@ -97,6 +97,7 @@ test('a shard of a router without buckets serves, and has no number of them', as
       address: 'memory 0',
       state: 'serving',
       buckets: undefined,
+      ranges: undefined,
       size: undefined,
       error: undefined,
     },

@@ -1,4 +1,5 @@
 import { isLooseleafError, type CallOptions, type LooseleafError } from '@looseleaf/core'
+import { formatRanges } from '@looseleaf/core/internal'
 import { isRemoved, type EngineContext } from '@looseleaf/index-engine/internal'
 import type { BucketSize } from '@looseleaf/mover'
 import { sizesOn, totalOf } from '@looseleaf/mover/internal'
@@ -20,6 +21,8 @@ export interface ListedShard {
   readonly state: 'joining' | 'serving' | 'draining' | 'removed'
   /** Number of its buckets; undefined for a router without buckets. */
   readonly buckets: number | undefined
+  /** Its buckets as ranges, such as `0-76,97`; undefined for a router without buckets. */
+  readonly ranges: string | undefined
   /** Exact counts of all that it has; undefined without the option `sizes`, if the shard does not answer, and for a removed shard. */
   readonly size: BucketSize | undefined
   /** The error of the shard; undefined if this process reaches it, and for a removed shard, which is not asked. */
@@ -33,8 +36,11 @@ export async function listShards(
   const { driver, catalog } = context
   const work = { context, throttle: createThrottle(context.time, undefined), signal: options.signal }
   const { layout, placement } = await catalog.reload(options)
-  const counts = new Map<number, number>()
-  for (const shard of placement.shardOfBucket ?? []) counts.set(shard, (counts.get(shard) ?? 0) + 1)
+  const hasBuckets = layout?.scheme !== undefined
+  const owned = Map.groupBy(
+    placement.shardOfBucket?.keys() ?? [],
+    (bucket) => placement.shardOfBucket?.[bucket],
+  )
   return Promise.all(
     driver.shards.map(async (shard, number): Promise<ListedShard> => {
       let error: LooseleafError | undefined
@@ -46,11 +52,13 @@ export async function listShards(
         if (!isLooseleafError(reason) || reason.code === 'ABORTED' || reason.code === 'CLOSED') throw reason
         error = reason
       }
+      const buckets = owned.get(number) ?? []
       return {
         number,
         address: layout?.shards[number]?.name ?? shard.name,
         state: layout?.shards[number]?.state ?? 'serving',
-        buckets: layout?.scheme === undefined ? undefined : (counts.get(number) ?? 0),
+        buckets: hasBuckets ? buckets.length : undefined,
+        ranges: hasBuckets ? formatRanges(buckets.map((bucket) => [bucket, bucket])) : undefined,
         size,
         error,
       }
