@@ -1,4 +1,4 @@
-import { open, stat } from 'node:fs/promises'
+import { access, constants, open, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 
 /** Modes of new folders and files: only their owner may use them. Windows has no such modes. */
@@ -18,6 +18,14 @@ export async function makeFile(file: string): Promise<void> {
 /** Tells whether there is a file of this path. */
 export async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isFile() ?? false
+}
+
+/** Tells whether there is a folder of this path, in which this process may create files. */
+export async function takesFiles(path: string): Promise<boolean> {
+  return access(path, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** Returns a warning if every user of the machine can read or change the database. */

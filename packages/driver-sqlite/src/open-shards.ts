@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { inspect } from 'node:util'
 import { isMainThread } from 'node:worker_threads'
 import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
@@ -8,7 +9,7 @@ import { statementTeller } from '@looseleaf/driver-kysely/internal'
 import type { KyselyShardOptions } from '@looseleaf/driver-kysely'
 import { openDatabase, type OpenDatabase } from './database.ts'
 import { sqliteDialect } from './dialect.ts'
-import { isFile, makeFile, modeWarnings } from './file-modes.ts'
+import { isFile, makeFile, modeWarnings, takesFiles } from './file-modes.ts'
 import { createFileSnapshots, type FileSnapshots } from './open-snapshot.ts'
 import { rescue } from './rescue.ts'
 import { sqliteFlavor } from './flavor.ts'
@@ -138,16 +139,20 @@ function withNewFiles(driver: Driver, fileAt: (address: string | object) => Shar
   }
 }
 
-/** Throws `NOT_MIGRATED` for a missing file: an address of another program may be a mistake, and must not become an empty database. */
+/**
+ * Throws `NOT_MIGRATED` for a missing file: an address of another program may be a mistake, and must not become an empty database. Throws
+ * `SHARD_UNAVAILABLE` if it cannot be created either.
+ */
 async function requireFile(name: string, file: string): Promise<void> {
   if (await isFile(file)) return
+  if (!(await takesFiles(dirname(file)))) throw cannotCreate(name)
   throw new LooseleafError('NOT_MIGRATED', `${name}: there is no such file.`, { shard: name })
 }
 
 function cannotCreate(name: string): LooseleafError {
   return new LooseleafError(
     'SHARD_UNAVAILABLE',
-    `${name}: the file cannot be created. Its folder has to exist, and this process has to be allowed to write there.`,
+    `${name}: there is no such file, and it cannot be created. Its folder has to exist, and this process has to be allowed to write there.`,
     { shard: name, retryable: false },
   )
 }

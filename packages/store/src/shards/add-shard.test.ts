@@ -160,12 +160,13 @@ it('a process warns of a shard that joins later once', async () => {
   await expect.poll(() => warnings.length).toBe(3)
 })
 
-it('an address in a missing folder is refused, and names the folder as the cause', async () => {
+it('an address in a missing folder is refused, by a dry run too, and names the folder as the cause', async () => {
   const [store] = open
-  await expect(store!.shards.add('none/shard-2.sqlite')).rejects.toMatchObject({
-    code: 'SHARD_UNAVAILABLE',
-    message: expect.stringMatching(/cannot be created\. Its folder has to exist/),
-  })
+  for (const dryRun of [true, false])
+    await expect(store!.shards.add('none/shard-2.sqlite', { dryRun })).rejects.toMatchObject({
+      code: 'SHARD_UNAVAILABLE',
+      message: expect.stringMatching(/cannot be created\. Its folder has to exist/),
+    })
   expect(await store!.shards.list()).toHaveLength(2)
 })
 
