@@ -295,6 +295,15 @@ it.each(['an undone joining', 'a joining that was never announced'])(
   },
 )
 
+it('one of several calls that add a database at the same time has added it', async () => {
+  const [store] = open
+  const other = await openStore()
+  const added = await Promise.all([store!, store!, other].map(({ shards }) => shards.add(ADDED)))
+  expect(added).toMatchObject(added.map(() => ({ number: 2, address: ADDED })))
+  expect(added.filter((each) => each.added)).toHaveLength(1)
+  expect(await store!.shards.list()).toHaveLength(3)
+})
+
 it('two processes that add two databases at the same time get two shards', async () => {
   const [store] = open
   const other = await openStore()

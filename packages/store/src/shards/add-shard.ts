@@ -14,7 +14,7 @@ import {
 } from '@looseleaf/index-engine/internal'
 import { exclusively } from '../catalog/catalog-lease.ts'
 import { createIndexTable, createTables } from '../catalog/create-tables.ts'
-import { requireCandidate } from './check-candidate.ts'
+import { requireCandidate, type Candidate } from './check-candidate.ts'
 
 export interface AddShardOptions extends CallOptions {
   /** Checks the database only, and changes nothing. Default: false. */
@@ -24,7 +24,7 @@ export interface AddShardOptions extends CallOptions {
 export interface AddedShard {
   readonly number: number
   readonly address: string
-  /** False if the shard had joined before, and for `dryRun`. */
+  /** False if the shard had joined before, or joined by another call at the same time, and for `dryRun`. */
   readonly added: boolean
   /** Warnings of unsafe settings of its server. */
   readonly warnings: readonly string[]
@@ -47,13 +47,16 @@ export async function addShard(
   if (driver.shardAt === undefined)
     throw badOption('The driver of this store knows only the shards that it was given.')
   const shard = driver.shardAt(address)
-  const { number, isMember } = await requireCandidate(context, shard, { signal })
-  const before = isMember && (await loadLayout(context, { signal })).shards[number]?.state !== 'joining'
-  if (!dryRun && !before) await exclusively(context, { signal }, () => joinShard(context, shard, { signal }))
+  const candidate = await requireCandidate(context, shard, { signal })
+  const { number, isMember } = candidate
+  const added =
+    !dryRun &&
+    !(await hasJoined(context, candidate, { signal })) &&
+    (await exclusively(context, { signal }, () => joinShard(context, shard, { signal })))
   const joined = dryRun ? number : ((await loadShardCatalog(shard, { signal }))?.shardNumber ?? number)
   // A file is created above, so its warnings are read at the end.
   const warnings = dryRun && !isMember ? [] : await shard.warnings({ signal })
-  return { number: joined, address: shard.name, added: !dryRun && !before, warnings }
+  return { number: joined, address: shard.name, added, warnings }
 }
 
 /**
@@ -62,15 +65,18 @@ export async function addShard(
  * 2. Its own catalog, by which it owns no bucket.
  * 3. The layout, in the state `joining`: every process then includes it when it changes the indexes or stores codec entries.
  * 4. Tables and codec entries that processes without knowledge of it have added in the meantime. Then it serves.
+ *
+ * Resolves with false if the shard served before, by another call.
  */
-async function joinShard(context: EngineContext, shard: Shard, options: CallOptions): Promise<void> {
+async function joinShard(context: EngineContext, shard: Shard, options: CallOptions): Promise<boolean> {
+  const isNew = !(await hasJoined(context, await requireCandidate(context, shard, options), options))
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const { number } = await requireCandidate(context, shard, options)
     const prepared = await prepareTables(context, shard, options)
     await writeCatalog(context, shard, number, options)
     if ((await announce(context, shard, number, prepared, options)) === 'again') continue
     const known = await prepareTables(context, shard, options)
-    if ((await serve(context, number, known, options)) === 'done') return
+    if ((await serve(context, number, known, options)) === 'done') return isNew
   }
   throw new LooseleafError(
     'CONFLICT',
@@ -191,7 +197,13 @@ async function changeLayout(
   return outcome
 }
 
-async function loadLayout({ driver }: EngineContext, options: CallOptions): Promise<StoreLayout> {
-  // `requireCandidate` has found a layout.
-  return mergeCatalogs(await loadShardCatalogs(driver, options)).layout as StoreLayout
+/** Tells whether a member of the store is a whole shard, and not one whose tables are still being made. */
+async function hasJoined(
+  { driver }: EngineContext,
+  { number, isMember }: Candidate,
+  options: CallOptions,
+): Promise<boolean> {
+  if (!isMember) return false
+  const { layout } = mergeCatalogs(await loadShardCatalogs(driver, options))
+  return layout?.shards[number]?.state !== 'joining'
 }

@@ -30,7 +30,9 @@ export const addAddShard: AddCommand = (group) => {
         const opened = await openStore()
         const before = await opened.shards.list({ signal })
         const result = await opened.shards.add(address, { signal, dryRun: dryRun === true })
-        const isNew = !before.some((shard) => shard.address === result.address && shard.state !== 'joining')
+        const isMember = ({ address: known, state }: (typeof before)[number]): boolean =>
+          known === result.address && state !== 'joining'
+        const isNew = dryRun === true ? !before.some(isMember) : result.added
         output.result(result, () =>
           [
             resultText(result, isNew, dryRun === true),
