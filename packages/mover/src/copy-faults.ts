@@ -1,4 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
+import { bucketsIn, grouped, type LayoutMove } from '@looseleaf/core/internal'
 import { hasKept, placeAt, shardAt, type Attempt } from '@looseleaf/protocol/internal'
 import type { MoveJob } from './move-job.ts'
 import type { MoveRecord } from './move-record.ts'
@@ -12,10 +13,18 @@ export async function differentCopies(
 ): Promise<LooseleafError> {
   if (!(await hasKept(job.work, attempt, job.lease.record))) return lostCopies(job)
   await copyAnew(job)
+  const { move } = job.work
   return new LooseleafError(
     'CONFLICT',
-    `Move ${job.work.move.id}: ${different} copies differ from their entities, and ${extra} have no entity. Nothing was handed over. Another program writes to the target. Call shards.repair to copy everything again, or undo the move.`,
+    `Move ${move.id}: ${different} copies differ from their entities, and ${extra} have no entity. Another program writes to the target. ${wayOn(move, attempt)}`,
   )
+}
+
+function wayOn({ buckets }: LayoutMove, { buckets: open, lost }: Attempt): string {
+  const [all, unserved] = [buckets, open].map((text) => bucketsIn(text).length) as [number, number]
+  if (all === unserved && lost === '')
+    return 'Nothing was handed over. Call shards.repair to copy everything again, or undo the move.'
+  return `The target serves ${grouped(all - unserved)} of the ${grouped(all)} buckets. Call shards.repair to copy the others again.`
 }
 
 /**

@@ -3,6 +3,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { moveBuckets, movesOf, resumeMoves } from '@looseleaf/mover/internal'
 import { entitiesIn } from '@looseleaf/protocol/internal'
 import { expect, test } from 'vitest'
+import { GROUPS, isBegin, moveWith, sealedBy } from './two-groups.ts'
 import { contentsOf, filledStore, openStore, rowsAt, SOME_BUCKETS } from './stores.ts'
 
 test('a move hands nothing over while the target has an entity that the source lacks, and deletes it with the next copies', async () => {
@@ -27,7 +28,9 @@ test('a move hands nothing over while the target has an entity that the source l
   await entities.receive([{ id: parseId(id), version: 1, body: null }], { epoch, updated: floor })
   await expect(resumeMoves(store)).rejects.toMatchObject({
     code: 'CONFLICT',
-    message: expect.stringContaining('0 copies differ from their entities, and 1 have no entity'),
+    message: expect.stringMatching(
+      /0 copies differ from their entities, and 1 have no entity\..*Nothing was handed over\..* or undo/,
+    ),
   })
   expect(await movesOf(store)).toMatchObject([{ state: 'copying', handedOver: 0 }])
   expect(await resumeMoves(store)).toMatchObject([{ state: 'done' }])
@@ -35,4 +38,32 @@ test('a move hands nothing over while the target has an entity that the source l
   const fresh = await openStore(driver)
   expect(await contentsOf(fresh)).toEqual(before)
   expect(await rowsAt(fresh, 0, SOME_BUCKETS)).toBe(0)
+})
+
+test('the error of copies that differ tells how many buckets were handed over before, and offers no undo then', async () => {
+  let step: 'first group' | 'last copy' | 'look' | 'over' = 'first group'
+  const { move, writer, ids, openFaulty } = await moveWith((call, moving) => {
+    const [id] = moving.ids[1]
+    if (step === 'first group' && isBegin(call)) step = 'last copy'
+    if (step === 'last copy' && sealedBy(call) === GROUPS[1]) {
+      step = 'look'
+      return { before: async () => void (await moving.writer.put({ n: 2, user: id }, { id })) }
+    }
+    if (step !== 'look' || call.shard !== 1 || call.operation !== 'checksums') return undefined
+    step = 'over'
+    return {
+      async before() {
+        // Another program writes to the target.
+        const { entities } = moving.shards.reference.shards[1]!
+        const { epoch, floor } = await entities.floor()
+        await entities.receive([{ id: parseId(id), version: 1, body: null }], { epoch, updated: floor })
+      },
+    }
+  })
+  const expected =
+    /1 copies differ .* The target serves 512 of the 1,024 buckets\. Call shards\.repair to copy the others again\.$/
+  await expect(move()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringMatching(expected) })
+  const { problems, moves } = await (await openFaulty()).shards.repair()
+  expect({ problems, moves }).toMatchObject({ problems: [], moves: [{ state: 'done' }] })
+  expect(await writer.get(ids[1][0])).toMatchObject({ n: 2 })
 })
