@@ -35,9 +35,9 @@ export async function modeWarnings(file: string): Promise<readonly string[]> {
   const modes = await Promise.all([file, `${file}-wal`, `${file}-shm`].map(modeOf))
   const others = modes.reduce((all, mode) => all | mode, 0)
   if ((folder & OTHERS.enter) === 0 || (others & (OTHERS.read | OTHERS.write)) === 0) return []
-  const access = (others & OTHERS.write) === 0 ? 'read' : 'change'
+  const verb = (others & OTHERS.write) === 0 ? 'read' : 'change'
   return [
-    `every user of this machine can ${access} the file; \`chmod 600 ${basename(file)}*\` in its folder makes it private.`,
+    `every user of this machine can ${verb} the file; \`chmod 600 ${basename(file)}*\` in its folder makes it private.`,
   ]
 }
 

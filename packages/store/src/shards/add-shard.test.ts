@@ -295,7 +295,7 @@ it.each(['an undone joining', 'a joining that was never announced'])(
   },
 )
 
-it('one of several calls that add a database at the same time has added it', async () => {
+it('a database that several calls add at the same time is reported as added by one of them', async () => {
   const [store] = open
   const other = await openStore()
   const added = await Promise.all([store!, store!, other].map(({ shards }) => shards.add(ADDED)))
