@@ -178,7 +178,7 @@ test('buckets that the target has lost during a move are copied again by repair,
 
 test('a claim of an attempt that has died holds no copying of lost buckets up', async () => {
   const driver = await memoryShards(2).connect()
-  const filled = await filledStore(driver, 20)
+  const filled = await filledStore(driver, 120)
   const before = await contentsOf(filled)
   const { context } = filled
   const entry = context.catalog.current().indexes.find(({ name, unique }) => name === byName.name && unique)!
