@@ -41,9 +41,9 @@ export interface KindPlaces {
 /** Rows that the entities of a kind should have in an index. */
 export interface IndexPlaces {
   readonly rows: number
-  /** Rows in the bucket of their entity, with which they move. */
+  /** Rows in the bucket of their entity, with which they move and are written. */
   readonly near: number
-  /** Rows that are on the shard of their entity alone, so that they are written and read together with it. Near rows are, unless their bucket moves. */
+  /** Rows that are on the shard of their entity alone, so that a page reads them together with it. Near rows are, unless their bucket moves. */
   readonly local: number
 }
 

@@ -2,7 +2,7 @@ import type { EntityInsert, IndexRow, Key, LocalRows, RowsOfTable } from '@loose
 import { isNearRow, shardsOfRow, tableSpec, type Placement } from '@looseleaf/index-engine/internal'
 import type { PlacedKey } from './index-rows.ts'
 
-/** Rows of an attempt, by the way in which they are written. */
+/** Rows of an attempt, by the place where they are written. */
 export interface SplitRows {
   /** Written in the entity's transaction. */
   readonly local: readonly PlacedKey[]
@@ -11,21 +11,24 @@ export interface SplitRows {
 
 const NONE: readonly never[] = []
 
-/** Tells whether a row or claim of an entity is written on this shard, which is the entity's, and only there. */
+/**
+ * Tells whether a row or claim of an entity has the entity's bucket, and is written on this shard, which is the entity's, and only there. A row
+ * that is on the shard by chance, in another bucket, is far: it shares the statements of far rows, because a transaction for a few of many
+ * entities costs more than it saves.
+ */
 export function isLocal(
   { entry, key }: PlacedKey,
-  placement: Pick<Placement, 'rows'>,
+  placement: Pick<Placement, 'buckets' | 'rows'>,
   entityId: Uint8Array,
   shard: number,
 ): boolean {
   const shards = shardsOfRow(entry, placement, key, entityId)
-  return shards.length === 1 && shards[0] === shard
+  return shards.length === 1 && shards[0] === shard && isNearRow(entry, placement, key, entityId)
 }
 
 /**
  * Splits rows of an entity by the catalog of the attempt. While a move of a row's bucket is announced, the row is written on two shards, so
- * it is far. A row that is local by chance, in another bucket, is written like far ones: it shares their statements, and a transaction for
- * a few of many entities costs more than it saves.
+ * it is far.
  *
  * The commit carries the epoch of the entity's shard, and every announcement changes the epochs of all shards. So a local row is committed
  * only while it is local.
@@ -39,11 +42,7 @@ export function splitRows(
   if (rows.length === 0) return { local: NONE, far: NONE }
   const local: PlacedKey[] = []
   const far: PlacedKey[] = []
-  for (const row of rows) {
-    const { entry, key } = row
-    const shares = isLocal(row, placement, entityId, shard) && isNearRow(entry, placement, key, entityId)
-    ;(shares ? local : far).push(row)
-  }
+  for (const row of rows) (isLocal(row, placement, entityId, shard) ? local : far).push(row)
   return { local, far }
 }
 

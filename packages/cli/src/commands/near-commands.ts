@@ -12,8 +12,8 @@ import type { Invocation } from '../running/invocation.ts'
 const CHECK_DETAILS = `Reads the whole store and changes no entity. Counts for each kind of the config
 how many entities are where its option near says, and for each index of the kind
 how many rows are on the shard of their entity, and in its bucket. Rows on one shard
-with their entity are written and read together with it; those in its bucket stay so
-when buckets move.
+with their entity are read together with it; those in its bucket are written together
+with it, too, and stay so when buckets move.
 
 An entity is elsewhere if it was written under an id of another place, or if its
 property has changed since. That is allowed: every call finds it, by far rows. It

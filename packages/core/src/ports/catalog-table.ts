@@ -86,7 +86,7 @@ export interface Requirement {
 export type IndexState = 'building' | 'ready' | 'retiring' | 'dropped'
 
 /**
- * A local row is written on the shard of its entity and nowhere else; any other row is far. Local rows of an exact index may be deleted in
+ * A local row is written in the transaction of its entity; any other row is far. Local rows of an exact index may be deleted in
  * the commit that loses them, because every reader of the index protects itself. An index that is in use becomes exact in three steps:
  * - `counted`: each writer knows the step, and keeps lost local rows of other exact indexes while the entity has a far row in this one.
  * - `protected`: readers protect themselves as well.

@@ -26,7 +26,7 @@ export interface EntityInsert {
   readonly body: Uint8Array | null
   /** Index tables whose rows the cleaner writes later. Each gets a pending row, in the same transaction as the entity. */
   readonly deferred?: readonly string[] | undefined
-  /** Index rows and claims on the shard of the entity, in the same transaction as the entity. */
+  /** Index rows and claims that are written in the transaction of the entity. */
   readonly local?: LocalRows | undefined
 }
 

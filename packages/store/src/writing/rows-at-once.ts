@@ -15,7 +15,7 @@ export interface LosingWrite {
   readonly shard: number
   /** The steps of exact indexes by table, as the entity's shard has them. */
   readonly steps: ReadonlyMap<string, ExactStep>
-  readonly placement: Pick<Placement, 'rows'>
+  readonly placement: Pick<Placement, 'buckets' | 'rows'>
   readonly rows: RowChange
   /** Returns the keys of the entity after the write, in every index that is in use. */
   readonly keysAfter: () => readonly (readonly [entry: CatalogEntry, keys: readonly Key[]])[]
@@ -42,8 +42,8 @@ export function lostRowsOf(catalog: PlacedCatalog, shard: number, id: Uint8Array
 }
 
 /**
- * A row is local if it is written on the shard of its entity and nowhere else, so that one transaction changes both. A lost row may go in
- * the commit that loses it if it is local, its index is exact, and afterwards
+ * A row is local if one transaction changes it and its entity. A lost row may go in the commit that loses it if it is local, its index is
+ * exact, and afterwards
  * - the entity has no row in that index, or
  * - every row of the entity in every exact index is local.
  *
