@@ -1,7 +1,7 @@
 import { parseId, type CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { openedTo, PARTITIONS, shardAt, type MovedRows } from '@looseleaf/protocol/internal'
-import { addLetters } from '../records/dead-letters.ts'
+import { PARTITIONS, shardAt, type MovedRows } from '@looseleaf/protocol/internal'
+import { addLetters, foundLetters } from '../records/dead-letters.ts'
 import type { Failing } from '../records/partition-record.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 
@@ -37,20 +37,18 @@ export function createPassedChanges(
     const sent: Failing[] = []
     for (const [number, some] of Map.groupBy(changes.filter(hasLeft), ownerOf)) {
       const owner = shardAt(context, number)
-      const opened = openedTo(owner)
-      const arrived: Failing[] = []
       const ids = some.map(({ id }) => parseId(id))
       const rows = await owner.entities.checksums(ids, options)
       // A deletion whose tombstone was purged is retried in any partition.
       const partitions = new Map(some.map((change, i) => [change, (rows[i]?.addedId ?? 0) % PARTITIONS]))
-      for (const [partition, letters] of Map.groupBy(some, (change) => partitions.get(change) as number)) {
-        const at = { shard: number, partition, list: 'moved' as const }
-        const added = await addLetters(context, consumer, at, letters, options)
-        arrived.push(...letters.filter((_, i) => added[i]))
-      }
+      const groups = Map.groupBy(some, (change) => partitions.get(change) as number)
+      const placeOf = (partition: number) => ({ shard: number, partition, list: 'moved' as const })
+      for (const [partition, letters] of groups)
+        await addLetters(context, consumer, placeOf(partition), letters, options)
       await owner.flush(options)
-      // A server that has restarted in between may have lost them. They are sent again.
-      if (openedTo(owner) === opened) sent.push(...arrived)
+      // Letters that are there after the flush are on disk. A server that has restarted in between may have lost them; they are sent again.
+      for (const [partition, letters] of groups)
+        sent.push(...(await foundLetters(context, consumer, placeOf(partition), letters, options)))
     }
     return sent
   }

@@ -47,6 +47,19 @@ export async function addLetters(
   return added
 }
 
+/** Returns those of these letters whose entities have letters in the list of a partition. */
+export async function foundLetters(
+  context: EngineContext,
+  consumer: string,
+  { shard, partition, list = 'dead' }: ListPlace,
+  letters: readonly Failing[],
+  options: CallOptions,
+): Promise<readonly Failing[]> {
+  const state = await shardAt(context, shard).tasks.load(letterTask(consumer, partition, list), options)
+  const found = new Set(lettersFromText(state?.progress ?? '').map(({ id }) => id))
+  return letters.filter(({ id }) => found.has(id))
+}
+
 export type LettersByPartition = ReadonlyMap<number, readonly StoredLetter[]>
 
 /** Reads the letters of some partitions of a shard. */
