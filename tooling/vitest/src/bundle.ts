@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Plugin } from 'rolldown'
 
@@ -8,28 +8,55 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const BUNDLES = join(ROOT, 'node_modules/.cache/looseleaf-bundles')
 const SOURCES = '{packages,apps,tooling}/*/{src,test}/**/*.{ts,tsx}'
 
-const bundles = new Map<string, Promise<string>>()
-let stamps: readonly string[] | undefined
+/** Programs that tests and attacks start. Bundled together, because they share most of their modules. */
+const PROGRAMS = [
+  'apps/examples/test/queue-worker.ts',
+  'apps/feed/src/crawl-main.ts',
+  'apps/feed/src/deliver-main.ts',
+  'apps/feed/src/main.ts',
+  'apps/feed/test/crawl-child.ts',
+  'apps/feed/test/delivering.ts',
+  'apps/feed/test/undo-child.ts',
+  'packages/cli/src/bin.ts',
+  'packages/cli/test/config-packages.ts',
+  'packages/driver-mysql/test/forgetful-process.ts',
+  'packages/looseleaf/src/bin.ts',
+  'packages/looseleaf/src/index.ts',
+  'packages/looseleaf/test/move-entities.ts',
+  'packages/looseleaf/test/transfer-cents.ts',
+  'packages/looseleaf/test/write-same-entities.ts',
+  'tooling/attacks/src/faults/changes/changes-worker.ts',
+  'tooling/attacks/src/faults/keys/fighter.ts',
+  'tooling/attacks/src/faults/load/worker.ts',
+  'tooling/attacks/src/faults/replicas/replicas-worker.ts',
+  'tooling/attacks/src/growth/worker.ts',
+  'tooling/attacks/src/hand-overs/worker.ts',
+  'tooling/attacks/test/writing-child.ts',
+  'tooling/simulation/src/run/seed-process.ts',
+]
+
+let bundles: Promise<string> | undefined
 
 /**
- * Returns a JavaScript file that does the same as a program of this repository, with its modules in one file. A
- * process loads it in a third of the time of hundreds of TypeScript files. The bundle is made again when a source
+ * Returns a JavaScript file that does the same as a program of this repository, with its modules in a few files. A
+ * process loads it in a third of the time of hundreds of TypeScript files. The bundles are made again when a source
  * changes.
  */
-export function bundleOf(program: URL): Promise<string> {
-  const path = fileURLToPath(program)
-  let bundle = bundles.get(path)
-  if (bundle === undefined) bundles.set(path, (bundle = findOrMake(path)))
-  return bundle
+export async function bundleOf(program: URL): Promise<string> {
+  const path = relative(ROOT, fileURLToPath(program))
+  if (!PROGRAMS.includes(path)) throw new Error(`${path} is not in the list of programs in bundle.ts.`)
+  return join(await (bundles ??= findOrMake()), `${nameOf(path)}.mjs`)
 }
 
-async function findOrMake(path: string): Promise<string> {
-  const folder = join(BUNDLES, hashOf([path, ...(stamps ??= stampsOfSources())]))
-  if (!existsSync(folder)) await make(path, folder)
-  return join(folder, 'program.mjs')
+const nameOf = (path: string): string => path.replaceAll('/', '.').replace(/\.ts$/, '')
+
+async function findOrMake(): Promise<string> {
+  const folder = join(BUNDLES, hashOf(stampsOfSources()))
+  if (!existsSync(folder)) await make(folder)
+  return folder
 }
 
-/** Returns the names, sizes and times of all sources. Read once per process, because there are thousands. */
+/** Returns the names, sizes and times of all sources. */
 function stampsOfSources(): string[] {
   return globSync(SOURCES, { cwd: ROOT })
     .toSorted()
@@ -43,14 +70,14 @@ function hashOf(parts: readonly string[]): string {
   return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 24)
 }
 
-/** Several workers may make the same bundle; the first one stays. */
-async function make(path: string, folder: string): Promise<void> {
-  // Loaded here, because most workers find a bundle.
+/** Several workers may make the same bundles; the first ones stay. */
+async function make(folder: string): Promise<void> {
+  // Loaded here, because most workers find the bundles.
   const { rolldown } = await import('rolldown')
   mkdirSync(BUNDLES, { recursive: true })
   const own = mkdtempSync(join(BUNDLES, 'new-'))
   const bundle = await rolldown({
-    input: { program: path },
+    input: Object.fromEntries(PROGRAMS.map((path) => [nameOf(path), join(ROOT, path)])),
     platform: 'node',
     resolve: { conditionNames: ['@looseleaf/source', 'node', 'import', 'default'] },
     plugins: [keepAddresses, leaveOutPackages],
