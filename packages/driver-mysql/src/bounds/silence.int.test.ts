@@ -13,6 +13,8 @@ import { connectShard, type ShardSettings } from '../shard/connect-shard.ts'
 import type { Pool } from '../shard/pool.ts'
 
 const SIZE = 4
+/** A connection that opens after its call has given up is idle; a test that waits for its end would wait a minute. */
+const SOON_IDLE_MS = 1_000
 
 const bench = await freshBench()
 let proxy: TcpProxy
@@ -114,7 +116,7 @@ test('a silent listener costs a call its wait for a connection, and no place in 
 })
 
 test('slow statements are killed on the server, and hundreds of them leave no connection', async () => {
-  openPool({ deadlineMs: 100 })
+  openPool({ deadlineMs: 100, idleMs: SOON_IDLE_MS })
   await until(async () => (await askAll(1, 'SELECT 1'))[0] === 'ok')
   let expired = 0
   while (expired < 200) {
@@ -156,14 +158,16 @@ test('hundreds of expiries leave no sockets, no timers and no bodies in memory',
     return arrayBuffers + heapUsed
   }
 
-  openPool({ deadlineMs: 60 })
+  // Long enough to connect on a busy machine. Calls expire together, so hundreds take seconds.
+  const size = 20
+  openPool({ poolSize: size, deadlineMs: 250, idleMs: SOON_IDLE_MS })
   const expire = async (times: number): Promise<void> => {
     let expired = 0
     while (expired < times) {
       proxy.silence = 'none'
-      await until(async () => (await askAll(SIZE, 'SELECT 1')).every((code) => code === 'ok'))
+      await until(async () => (await askAll(size, 'SELECT 1')).every((code) => code === 'ok'))
       proxy.silence = 'to-server'
-      const codes = await askAll(SIZE, 'SELECT LENGTH(?)', [Buffer.alloc(BODY)])
+      const codes = await askAll(size, 'SELECT LENGTH(?)', [Buffer.alloc(BODY)])
       expired += codes.filter((code) => code === 'CALL_DEADLINE').length
     }
     proxy.silence = 'none'
