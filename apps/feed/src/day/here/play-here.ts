@@ -13,7 +13,7 @@ import { publishHere, type PublishedSources } from './published-sources.ts'
 /** Acts of each kind in a second. */
 const RATES = { item: 1, post: 0.5, comment: 1, like: 2 } as const
 /** Milliseconds without progress after which the end waits no longer for entries. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 60_000
 
 export interface PlayHereOptions {
   readonly site: Site

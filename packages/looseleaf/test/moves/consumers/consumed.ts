@@ -71,4 +71,4 @@ export async function versionsOf(store: DataStore): Promise<ReadonlyMap<EntityId
 
 /** As `expect.poll`, with time for a busy machine. */
 export const poll = <T>(read: () => T): ReturnType<typeof expect.poll<T>> =>
-  expect.poll(read, { timeout: 20_000, interval: 10 })
+  expect.poll(read, { timeout: 60_000, interval: 10 })

@@ -241,7 +241,7 @@ test('a hundred failing changes of a partition, all of entities that have moved,
   await finishMoves(mover)
   await consumed.reach(await versionsOf(store))
   expect(consumed.backwards()).toEqual([])
-}, 60_000)
+})
 
 test('the old shard hands the last state over that was written there, before the new one retries an earlier failure', async () => {
   const bad = ids[3]!
