@@ -1,8 +1,10 @@
 import { sign } from '@fastify/cookie'
 import type { LightMyRequestResponse } from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { hashCheaply } from './cheap-hashes.ts'
 import { createVisitor, openTestSite, SECRET, textOf, type TestSite, type Visitor } from './support.ts'
 
+hashCheaply()
 let site: TestSite
 beforeAll(async () => {
   site = await openTestSite()

@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { hashCheaply } from './cheap-hashes.ts'
 import { createVisitor, openTestSite, textOf, type TestSite, type Visitor } from './support.ts'
 
 const MINUTE = 60_000
 const PASSWORD = 'four words in order'
+hashCheaply()
 let site: TestSite
 beforeAll(async () => {
   site = await openTestSite({ isLimited: true })
