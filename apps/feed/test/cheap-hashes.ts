@@ -2,7 +2,7 @@ import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { afterAll, beforeAll } from 'vitest'
 
-/** Makes the password hashes of a test file cheap, by the least parameters of argon2. Those of the site take 30 ms each. */
+/** Makes the password hashes of a test file cheap, by the least parameters of argon2. A hash of the site takes 30 ms. */
 export function hashCheaply(): void {
   const { argon2 } = crypto
   beforeAll(() =>
