@@ -58,7 +58,7 @@ function split(
     keysAfter: [],
   }
   const keysAfter = () => entries.map((each, i) => [each, after[i]!.map(keyOf)] as const)
-  return splitLostRows({ id, shard: 0, steps, placement, rows, keysAfter })
+  return splitLostRows({ id, shard: 0, steps, placement, rows, mayBePending: false, keysAfter })
 }
 
 const step: fc.Arbitrary<ExactStep | undefined> = fc.constantFrom(
@@ -118,9 +118,36 @@ test('a row of a building index that a failover may bring back does not go at on
     keysAfter: [],
   }
   const steps = new Map([[building.table, 'on' as const]])
-  const write = { id, shard: 0, steps, placement, rows, keysAfter: () => [] }
+  const write = { id, shard: 0, steps, placement, rows, mayBePending: false, keysAfter: () => [] }
   expect(splitLostRows(write)).toEqual({ atOnce: [], deletedNow: [row], deletedLater: [] })
   expect(splitLostRows({ ...write, rows: { ...rows, mayReturn: [] } }).atOnce).toEqual([row])
+})
+
+test('in a store that may defer, a lost row goes at once if the entity keeps no earlier row in its index', () => {
+  const [by] = ENTRIES
+  const rowOf = (n: number) => ({ entry: by!, key: keyOf(n) })
+  const atOnceOf = (gained: readonly number[], after: readonly number[]): LostRows['atOnce'] =>
+    splitLostRows({
+      id,
+      shard: 0,
+      steps: new Map([[by!.table, 'on' as const]]),
+      placement,
+      rows: {
+        claimed: [],
+        gained: gained.map(rowOf),
+        deletedNow: [],
+        deletedLater: [rowOf(0)],
+        mayReturn: [],
+        keysAfter: [],
+      },
+      mayBePending: true,
+      keysAfter: () => [
+        [by!, after.map(keyOf)],
+        [ENTRIES[1]!, [keyOf(1)]],
+      ],
+    }).atOnce
+  expect(atOnceOf([1, 2], [1, 2])).toEqual([rowOf(0)])
+  expect(atOnceOf([1], [1, 2])).toEqual([])
 })
 
 describe('a query beside an entity that moves', () => {

@@ -17,6 +17,8 @@ export interface LosingWrite {
   readonly steps: ReadonlyMap<string, ExactStep>
   readonly placement: Pick<Placement, 'buckets' | 'rows'>
   readonly rows: RowChange
+  /** True if a writer may have deferred rows of the entity. */
+  readonly mayBePending: boolean
   /** Returns the keys of the entity after the write, in every index that is in use. */
   readonly keysAfter: () => readonly (readonly [entry: CatalogEntry, keys: readonly Key[]])[]
 }
@@ -37,6 +39,7 @@ export function lostRowsOf(catalog: PlacedCatalog, shard: number, id: Uint8Array
     steps,
     placement: catalog.placement,
     rows,
+    mayBePending: own?.mayDefer !== undefined,
     keysAfter: () => catalog.indexes.map((entry, place) => [entry, rows.keysAfter[place] ?? NONE]),
   })
 }
@@ -53,24 +56,39 @@ export function lostRowsOf(catalog: PlacedCatalog, shard: number, id: Uint8Array
  * - Only the rows of this index are local: an intersection may have read the other index before.
  * - The lost row is local, and others are not: the same for two shards in turn.
  *
- * A row that a failover may bring back stays (see `RowChange.mayReturn`).
+ * A row that a failover may bring back stays (see `RowChange.mayReturn`). In a store that may defer, a row also stays if the entity keeps an
+ * earlier row in that index, which may be pending. A query asks for pending rows before it reads:
+ * 1. The query asks, and none are pending.
+ * 2. A write of {a} → {a, b} defers b.
+ * 3. A write of {a, b} → {b} deletes a. The query would find neither.
  */
-export function splitLostRows({ id, shard, steps, placement, rows, keysAfter }: LosingWrite): LostRows {
-  const { deletedNow, deletedLater, mayReturn } = rows
+export function splitLostRows({
+  id,
+  shard,
+  steps,
+  placement,
+  rows,
+  mayBePending,
+  keysAfter,
+}: LosingWrite): LostRows {
+  const { gained, deletedNow, deletedLater, mayReturn } = rows
   const mayGo = (row: PlacedKey): boolean =>
     steps.get(row.entry.table) === 'on' &&
     !row.entry.unique &&
     isLocal(row, placement, id, shard) &&
     !mayReturn.some(({ entry }) => entry === row.entry)
-  const areAllLocal = (): boolean =>
-    keysAfter().every(
-      ([entry, keys]) =>
-        !steps.has(entry.table) || keys.every((key) => isLocal({ entry, key }, placement, id, shard)),
-    )
-
   const lostWhole = deletedNow.filter(mayGo)
   const moved = deletedLater.filter(mayGo)
-  const gone = moved.length > 0 && areAllLocal() ? moved : NONE
+  const after = moved.length > 0 ? keysAfter() : NONE
+  const areAllLocal = after.every(
+    ([entry, keys]) =>
+      !steps.has(entry.table) || keys.every((key) => isLocal({ entry, key }, placement, id, shard)),
+  )
+  const gainsAll = (entry: CatalogEntry): boolean =>
+    after.every(
+      ([each, keys]) => each !== entry || keys.length === gained.filter((row) => row.entry === entry).length,
+    )
+  const gone = areAllLocal ? moved.filter(({ entry }) => !mayBePending || gainsAll(entry)) : NONE
   if (lostWhole.length === 0 && gone.length === 0) return { deletedNow, deletedLater, atOnce: NONE }
   const atOnce = new Set([...lostWhole, ...gone])
   const staysOf = (lost: readonly PlacedKey[]): readonly PlacedKey[] => lost.filter((row) => !atOnce.has(row))
