@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { initShard } from '@looseleaf-tooling/kit/catalogs'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import type { Driver, DriverFactory, Shard } from '@looseleaf/core'
 import type { EntityInsert } from '@looseleaf/core/internal'
@@ -77,15 +78,7 @@ export async function freshBench(): Promise<Bench> {
       // Without the deadlines of the test, since a machine may be slow to create tables.
       const driver = await mysqlShards([url]).connect()
       const shard = driver.shards[0] as Shard
-      await shard.createTables()
-      await shard.catalog.init({
-        epoch,
-        storeId: 's',
-        shardNumber: 0,
-        shardCount: 1,
-        router: 'r',
-        indexes: [],
-      })
+      await initShard(shard)
       await driver.close()
       return connect(options, at)
     },

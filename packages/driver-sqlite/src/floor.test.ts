@@ -5,6 +5,7 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { kyselyDriver } from '@looseleaf/driver-kysely'
 import { statementTeller } from '@looseleaf/driver-kysely/internal'
+import { initShard } from '@looseleaf-tooling/kit/catalogs'
 import { sql } from 'kysely'
 import { openDatabase } from './database.ts'
 import { sqliteDialect } from './dialect.ts'
@@ -19,9 +20,9 @@ test('writes while the clock was ahead are below the next floor, and later write
   onTestFinished(() => rm(folder, { recursive: true }))
   const driver = await sqliteShards({ folder }).connect()
   onTestFinished(() => driver.close())
-  const { entities, catalog, ...shard } = driver.shards[0]!
-  await shard.createTables()
-  await catalog.init({ epoch: 1, storeId: 's', shardNumber: 0, shardCount: 1, router: 'r', indexes: [] })
+  const shard = driver.shards[0]!
+  const { entities } = shard
+  await initShard(shard)
   await entities.insert([entity(1)], { epoch: 1 })
   // A clock that is set right after the write leaves this state.
   const file = new Database(join(folder, 'shard-0.sqlite'))
@@ -53,15 +54,7 @@ test('a clock past the year 2255 raises no floor', async () => {
   })
   onTestFinished(() => driver.close())
   const [right, ahead] = driver.shards
-  await right!.createTables()
-  await right!.catalog.init({
-    epoch: 1,
-    storeId: 's',
-    shardNumber: 0,
-    shardCount: 1,
-    router: 'r',
-    indexes: [],
-  })
+  await initShard(right!)
   const floor = await right!.entities.raiseFloor()
   await expect(ahead!.entities.raiseFloor()).rejects.toMatchObject({
     code: 'BAD_CLOCK',

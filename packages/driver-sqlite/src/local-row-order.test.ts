@@ -1,5 +1,6 @@
 import type { SentStatement } from '@looseleaf/core'
 import type { IndexTableSpec } from '@looseleaf/core/internal'
+import { initShard } from '@looseleaf-tooling/kit/catalogs'
 import { expect, test } from 'vitest'
 import { memoryShards } from './memory-shards.ts'
 
@@ -14,16 +15,8 @@ test.each(['first', 'last'])(
     const sent = (statement: SentStatement): void => void told.push(statement)
     const driver = await memoryShards(1).connect({ statements: { isListening: true, sent } })
     const shard = driver.shards[0]!
-    await shard.createTables()
+    await initShard(shard)
     for (const spec of specs) await shard.createIndexTable(spec)
-    await shard.catalog.init({
-      epoch: 1,
-      storeId: 's',
-      shardNumber: 0,
-      shardCount: 1,
-      router: 'r',
-      indexes: [],
-    })
     told.length = 0
     const rows = [{ key: [Buffer.from('ada')], entityId: id, version: 1 }]
     const upsert = (place === 'first' ? specs : specs.toReversed()).map((spec) => ({ spec, rows }))

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Driver } from '@looseleaf/core'
 import type { EntityTable } from '@looseleaf/core/internal'
+import { initShard } from '@looseleaf-tooling/kit/catalogs'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { sqliteShards } from './sqlite-shards.ts'
@@ -24,15 +25,7 @@ beforeEach(async () => {
   folder = join(parent, 'data')
   driver = await sqliteShards({ folder }).connect()
   const [shard] = driver.shards
-  await shard!.createTables()
-  await shard!.catalog.init({
-    epoch: 1,
-    storeId: 's',
-    shardNumber: 0,
-    shardCount: 1,
-    router: 'r',
-    indexes: [],
-  })
+  await initShard(shard!)
   entities = shard!.entities
   await insert(1)
 })

@@ -1,21 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { createLane, type EntityInsert, type EntityTable } from '@looseleaf/core/internal'
+import { createLane, type EntityInsert } from '@looseleaf/core/internal'
+import { initShard } from '@looseleaf-tooling/kit/catalogs'
 import { expect, test } from 'vitest'
 import { memoryShards } from './memory-shards.ts'
 
 test('concurrent calls share statements of many rows', async () => {
   const driver = await memoryShards().connect()
-  const shard = driver.shards[0]
-  await shard?.createTables()
-  await shard?.catalog.init({
-    epoch: 1,
-    storeId: 's',
-    shardNumber: 0,
-    shardCount: 1,
-    router: 'r',
-    indexes: [],
-  })
-  const entities = shard?.entities as EntityTable
+  const shard = driver.shards[0]!
+  await initShard(shard)
+  const { entities } = shard
   const limits = { maxBatch: 200, maxQueue: 1_000 }
   const inserts = createLane({
     name: 'inserts',

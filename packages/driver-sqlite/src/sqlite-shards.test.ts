@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Driver, DriverFactory } from '@looseleaf/core'
 import type { EntityTable } from '@looseleaf/core/internal'
+import { initShard } from '@looseleaf-tooling/kit/catalogs'
 import Database from 'better-sqlite3'
 import { afterEach, describe, expect, test } from 'vitest'
 import { memoryShards } from './memory-shards.ts'
 import { sqliteShards, type SqliteShardsOptions } from './sqlite-shards.ts'
 
-const catalog = { epoch: 1, storeId: 's', shardNumber: 0, shardCount: 1, router: 'r', indexes: [] }
 const cleanUps: (() => Promise<unknown>)[] = []
 
 afterEach(async () => {
@@ -36,9 +36,8 @@ async function freshTable(
 ): Promise<{ folder: string; entities: EntityTable }> {
   const folder = await freshFolder()
   const [shard] = (await connect(sqliteShards({ folder, ...options }))).shards
-  await shard?.createTables()
-  await shard?.catalog.init(catalog)
-  return { folder, entities: shard?.entities as EntityTable }
+  await initShard(shard!)
+  return { folder, entities: shard!.entities }
 }
 
 const entity = (version = 1) => ({
@@ -125,8 +124,7 @@ describe('a folder', () => {
     const folder = await freshFolder()
     const row = entity()
     const first = await sqliteShards({ folder }).connect()
-    await first.shards[0]?.createTables()
-    await first.shards[0]?.catalog.init(catalog)
+    await initShard(first.shards[0]!)
     await first.shards[0]?.entities.insert([row], { epoch: 1 })
     await first.close()
     const second = await connect(sqliteShards({ folder }))

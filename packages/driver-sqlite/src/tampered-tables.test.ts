@@ -2,19 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Driver, Shard } from '@looseleaf/core'
-import type { ShardCatalog } from '@looseleaf/core/internal'
+import { catalogOf, initShard } from '@looseleaf-tooling/kit/catalogs'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { sqliteShards } from './sqlite-shards.ts'
 
-const catalog: ShardCatalog = {
-  epoch: 1,
-  storeId: 's',
-  shardNumber: 0,
-  shardCount: 1,
-  router: 'r',
-  indexes: [],
-}
+const catalog = catalogOf()
 
 let folder: string
 let driver: Driver
@@ -25,8 +18,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'looseleaf-tampered-'))
   driver = await sqliteShards({ folder }).connect()
   shard = driver.shards[0]!
-  await shard.createTables()
-  await shard.catalog.init(catalog)
+  await initShard(shard)
   other = new Database(join(folder, 'shard-0.sqlite'))
 })
 afterEach(async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Shard } from '@looseleaf/core'
 import type { EntityInsert, IndexRow } from '@looseleaf/core/internal'
+import { catalogOf } from '@looseleaf-tooling/kit/catalogs'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { beforeEach, expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity } from '../../test/bench.ts'
@@ -298,10 +299,7 @@ test.each([
     )
     return rows.length === 0
   })
-  const changing = shard.catalog.change(
-    { epoch: epoch + 1, storeId: 's', shardNumber: 0, shardCount: 1, router: 'r', indexes: [] },
-    epoch,
-  )
+  const changing = shard.catalog.change(catalogOf({ epoch: epoch + 1 }), epoch)
   // A test that fails before its end leaves no change to the next one.
   cleanUp(async () => {
     await observer.query('ROLLBACK')

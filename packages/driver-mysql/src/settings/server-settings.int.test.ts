@@ -1,3 +1,4 @@
+import { initShard } from '@looseleaf-tooling/kit/catalogs'
 import { findServer, startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
 import { createConnection } from 'mysql2/promise'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -28,9 +29,7 @@ async function open(): Promise<OpenShard['shard']> {
 
 test('binlog_format = STATEMENT has a warning, and a write that it rejects was not done', async () => {
   const shard = await open()
-  await shard.createTables()
-  const first = { epoch, storeId: 's', shardNumber: 0, shardCount: 1, router: 'r', indexes: [] }
-  await shard.catalog.init(first)
+  await initShard(shard)
   await setGlobal("binlog_format = 'STATEMENT'")
   const restricted = await open()
   expect(await restricted.warnings()).toContainEqual(expect.stringMatching(/^binlog_format is STATEMENT/))

@@ -1,5 +1,6 @@
 import type { ShardCatalog } from '@looseleaf/core/internal'
 import { faultyDriver } from '@looseleaf/testkit'
+import { catalogOf } from '@looseleaf-tooling/kit/catalogs'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { lastByteRouter } from '../../test/model.ts'
@@ -31,8 +32,7 @@ beforeEach(async () => {
 })
 
 function shardCatalog(epoch: number, shardNumber: number): ShardCatalog {
-  const layout = { shardNumber, shardCount: 2, router: 'any', storeId: 'store' }
-  return { ...layout, epoch, indexes: [], mayDefer: undefined }
+  return catalogOf({ epoch, shardNumber, shardCount: 2 })
 }
 
 /** Changes the catalog as another process does. */

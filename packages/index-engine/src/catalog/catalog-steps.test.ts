@@ -1,44 +1,23 @@
 import { LooseleafError } from '@looseleaf/core'
-import type { CatalogEntry, IndexState, ShardCatalog } from '@looseleaf/core/internal'
+import type { IndexState, ShardCatalog } from '@looseleaf/core/internal'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { catalogOf } from '@looseleaf-tooling/kit/catalogs'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { linkIndex } from '../../test/link-index.ts'
 import { lastByteRouter } from '../../test/model.ts'
-import { defineIndex } from '../definitions/define-index.ts'
 import { mergeCatalogs } from './catalog.ts'
 import { propagateCatalog } from './change-catalog.ts'
 import { createCatalogHolder } from './catalog-holder.ts'
 import { loadCatalog } from './read-catalogs.ts'
 
-const { name, properties, shardOn, onMisfit } = defineIndex('by_link', {
-  properties: { link: 'string' },
-  shardOn: 'link',
-})
-const entry = (state: IndexState): CatalogEntry => ({
-  name,
-  properties,
-  shardOn,
-  onMisfit,
-  generation: 1,
-  table: 'index_by_link',
-  state,
-})
-
-const catalogOf = (shardNumber: number, epoch: number, state: IndexState): ShardCatalog => ({
-  storeId: 'store',
-  shardNumber,
-  shardCount: 3,
-  router: 'any',
-  epoch,
-  indexes: [entry(state)],
-  mayDefer: undefined,
-  queryTimeMs: 700,
-})
+const catalogWith = (shardNumber: number, epoch: number, state: IndexState): ShardCatalog =>
+  catalogOf({ shardNumber, shardCount: 3, epoch, indexes: [linkIndex(state)], queryTimeMs: 700 })
 
 describe('a catalog without an answer from one shard', () => {
   it('a shard that never answered leaves the catalog to the other shards', () => {
     const away = new LooseleafError('SHARD_UNAVAILABLE', 'Away.')
-    const catalog = mergeCatalogs([undefined, catalogOf(1, 7, 'ready'), catalogOf(2, 8, 'ready')], [away])
+    const catalog = mergeCatalogs([undefined, catalogWith(1, 7, 'ready'), catalogWith(2, 8, 'ready')], [away])
     expect(catalog).toMatchObject({
       storeId: 'store',
       epochs: [0, 7, 8],
@@ -56,7 +35,7 @@ describe('a catalog without an answer from one shard', () => {
 async function shardsApart(): Promise<ReferenceDriver> {
   const reference = createReferenceDriver({ shards: 3 })
   for (const [shard, { catalog }] of reference.shards.entries())
-    await catalog.init(catalogOf(shard, shard === 0 ? 9 : 5, shard === 0 ? 'ready' : 'building'))
+    await catalog.init(catalogWith(shard, shard === 0 ? 9 : 5, shard === 0 ? 'ready' : 'building'))
   return reference
 }
 
@@ -94,7 +73,7 @@ describe('propagateCatalog', () => {
   it('shard 0 takes over a newer catalog before it is copied to the others', async () => {
     const reference = await shardsApart()
     const { catalog } = reference.shards[1]!
-    await catalog.change(catalogOf(1, 12, 'retiring'), 5)
+    await catalog.change(catalogWith(1, 12, 'retiring'), 5)
     const driver = faultyDriver(slow(reference), ({ shard, operation }) =>
       shard === 0 && operation === 'change'
         ? { before: () => new Promise((resolve) => setTimeout(resolve, 10)) }
@@ -137,7 +116,7 @@ describe('a shard that loses a copied catalog', () => {
       if (++copies > 60) throw new Error('The copies do not end.')
       return copies > times
         ? undefined
-        : { after: async () => void (await catalog.change(catalogOf(2, 5, 'building'), 9)) }
+        : { after: async () => void (await catalog.change(catalogWith(2, 5, 'building'), 9)) }
     }
     return {
       get copies() {

@@ -1,22 +1,12 @@
-import type { CatalogEntry, IndexState, ShardCatalog } from '@looseleaf/core/internal'
+import type { IndexState } from '@looseleaf/core/internal'
+import { catalogOf } from '@looseleaf-tooling/kit/catalogs'
 import { describe, expect, it } from 'vitest'
-import { defineIndex } from '../definitions/define-index.ts'
+import { linkIndex } from '../../test/link-index.ts'
 import { mergeCatalogs } from './catalog.ts'
-
-const definition = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
-
-function entry(state: IndexState, generation = 1): CatalogEntry {
-  return { ...definition, generation, table: `index_by_link_${generation}`, state }
-}
-
-function shardCatalog(fields: Partial<ShardCatalog>): ShardCatalog {
-  const layout = { shardNumber: 0, shardCount: 2, router: 'any' }
-  return { epoch: 1, storeId: 'store', ...layout, indexes: [], mayDefer: undefined, ...fields }
-}
 
 /** Merges the states of an index on several shards; undefined for a shard without it. */
 function merged(...states: (IndexState | undefined)[]): IndexState | undefined {
-  const shards = states.map((state) => shardCatalog({ indexes: state === undefined ? [] : [entry(state)] }))
+  const shards = states.map((state) => catalogOf({ indexes: state === undefined ? [] : [linkIndex(state)] }))
   return mergeCatalogs(shards).indexes[0]?.state
 }
 
@@ -50,8 +40,8 @@ describe('the merged state of an index', () => {
 describe('a merged catalog', () => {
   it('a merged catalog has every index of any shard, once per table', () => {
     const { indexes } = mergeCatalogs([
-      shardCatalog({ indexes: [entry('ready'), entry('building', 2)] }),
-      shardCatalog({ indexes: [entry('ready'), entry('building', 2), entry('building', 3)] }),
+      catalogOf({ indexes: [linkIndex('ready'), linkIndex('building', 2)] }),
+      catalogOf({ indexes: [linkIndex('ready'), linkIndex('building', 2), linkIndex('building', 3)] }),
     ])
     expect(indexes.map(({ generation, state }) => `${generation} ${state}`)).toEqual([
       '1 ready',
@@ -61,7 +51,7 @@ describe('a merged catalog', () => {
   })
 
   it('a merged catalog has the epochs in the order of the shards, and the id of the store', () => {
-    const shards = [3, 1, 2].map((epoch) => shardCatalog({ epoch }))
+    const shards = [3, 1, 2].map((epoch) => catalogOf({ epoch }))
     expect(mergeCatalogs(shards)).toMatchObject({ epochs: [3, 1, 2], storeId: 'store' })
   })
 
@@ -73,22 +63,22 @@ describe('a merged catalog', () => {
     [false, true, { mayDefer: true, everyoneLooks: true }],
     [true, true, { mayDefer: true, everyoneLooks: true }],
   ] as const)('a merged catalog may defer as soon as one shard may (%s, %s)', (first, second, expected) => {
-    const shards = [shardCatalog({ mayDefer: first }), shardCatalog({ mayDefer: second })]
+    const shards = [catalogOf({ mayDefer: first }), catalogOf({ mayDefer: second })]
     expect(mergeCatalogs(shards)).toMatchObject(expected)
   })
 
   it('a merged catalog has the most careful policies of all shards', () => {
     const shards = [
-      shardCatalog({ deleteDelayMs: 5, onIndexFailure: 'fail' }),
-      shardCatalog({ deleteDelayMs: 7, onIndexFailure: 'defer', keepTombstonesMs: 800_000_000 }),
-      shardCatalog({ keepTombstonesMs: 900_000_000 }),
+      catalogOf({ deleteDelayMs: 5, onIndexFailure: 'fail' }),
+      catalogOf({ deleteDelayMs: 7, onIndexFailure: 'defer', keepTombstonesMs: 800_000_000 }),
+      catalogOf({ keepTombstonesMs: 900_000_000 }),
     ]
     expect(mergeCatalogs(shards).policies).toEqual({
       deleteDelayMs: 7,
       onIndexFailure: 'defer',
       keepTombstonesMs: 900_000_000,
     })
-    expect(mergeCatalogs([shardCatalog({})]).policies).toEqual({
+    expect(mergeCatalogs([catalogOf()]).policies).toEqual({
       deleteDelayMs: 0,
       onIndexFailure: 'fail',
       keepTombstonesMs: 604_800_000,

@@ -1,25 +1,12 @@
 import type { Driver } from '@looseleaf/core'
 import type { CatalogEntry, IndexState, ShardCatalog } from '@looseleaf/core/internal'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { catalogOf } from '@looseleaf-tooling/kit/catalogs'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { defineIndex } from '../definitions/define-index.ts'
+import { linkIndex } from '../../test/link-index.ts'
 import { changeCatalog, changeCatalogContents, propagateCatalog } from './change-catalog.ts'
 import { loadCatalog, loadShardCatalogs } from './read-catalogs.ts'
-
-const { name, properties, shardOn, onMisfit } = defineIndex('by_link', {
-  properties: { link: 'string' },
-  shardOn: 'link',
-})
-const entry = (state: IndexState): CatalogEntry => ({
-  name,
-  properties,
-  shardOn,
-  onMisfit,
-  generation: 1,
-  table: 'by_link',
-  state,
-})
 
 /** Clock of the shards, in microseconds. */
 let now: number
@@ -32,10 +19,8 @@ beforeEach(async () => {
   plan = () => undefined
   reference = createReferenceDriver({ shards: 3, now: () => now })
   driver = faultyDriver(reference, (call) => plan(call))
-  for (const [shardNumber, { catalog }] of reference.shards.entries()) {
-    const layout = { shardNumber, shardCount: 3, router: 'any', storeId: 'store' }
-    await catalog.init({ ...layout, epoch: 5, indexes: [entry('building')], mayDefer: undefined })
-  }
+  for (const [shardNumber, { catalog }] of reference.shards.entries())
+    await catalog.init(catalogOf({ shardNumber, shardCount: 3, epoch: 5, indexes: [linkIndex('building')] }))
 })
 
 const stored = (): (ShardCatalog | undefined)[] => reference.shards.map((shard) => shard.contents())
@@ -46,10 +31,10 @@ const states = (): (IndexState | undefined)[] => stored().map((catalog) => catal
 async function put(shard: number, epoch: number, state: IndexState): Promise<void> {
   const { catalog } = reference.shards[shard]!
   const current = (await catalog.load())!
-  expect(await catalog.change({ ...current, epoch, indexes: [entry(state)] }, current.epoch)).toBe(true)
+  expect(await catalog.change({ ...current, epoch, indexes: [linkIndex(state)] }, current.epoch)).toBe(true)
 }
 
-const toReady = (): CatalogEntry[] => [entry('ready')]
+const toReady = (): CatalogEntry[] => [linkIndex('ready')]
 
 describe('changeCatalog', () => {
   it('a change is on every shard when the call resolves, and each shard keeps its own fields', async () => {

@@ -1,11 +1,6 @@
 import type { Router } from '@looseleaf/core'
-import {
-  unionOfRanges,
-  withoutRanges,
-  type LayoutMove,
-  type ShardCatalog,
-  type ShardServes,
-} from '@looseleaf/core/internal'
+import { unionOfRanges, withoutRanges, type LayoutMove, type ShardServes } from '@looseleaf/core/internal'
+import { catalogOf } from '@looseleaf-tooling/kit/catalogs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createPlacement, type Placement } from './placement.ts'
@@ -37,17 +32,10 @@ function placed(
 ): Placement {
   const shards = buckets.map((ranges, number) => ({ name: `${number}`, buckets: ranges }))
   const layout = { revision: 1, scheme: 'last-byte', shards, moves }
-  const catalogOf = (shardNumber: number): ShardCatalog => ({
-    epoch: 1,
-    storeId: 's',
-    shardNumber,
-    shardCount: 3,
-    router: 'r',
-    indexes: [],
-    layout,
-    serves: serves[shardNumber],
-  })
-  return createPlacement(router, { layout, shards: [0, 1, 2].map(catalogOf) }, 3)
+  const shardCatalogs = [0, 1, 2].map((shardNumber) =>
+    catalogOf({ shardNumber, shardCount: 3, layout, serves: serves[shardNumber] }),
+  )
+  return createPlacement(router, { layout, shards: shardCatalogs }, 3)
 }
 
 /** Returns the owners of these buckets. */

@@ -1,18 +1,12 @@
 import type { ShardCatalog } from '@looseleaf/core/internal'
+import { catalogOf } from '@looseleaf-tooling/kit/catalogs'
 import { expect, test } from 'vitest'
 import { defineIndex } from '../definitions/define-index.ts'
 import { defineKey } from '../definitions/key-functions.ts'
 import type { PropertyOptions } from '../definitions/property-types.ts'
 import { requirementsOf, requireUnderstood } from './requirements.ts'
 
-const catalog: ShardCatalog = {
-  epoch: 1,
-  storeId: 'store',
-  shardNumber: 0,
-  shardCount: 1,
-  router: 'any',
-  indexes: [],
-}
+const catalog = catalogOf()
 const nested = defineIndex('nested', { properties: { c: 'string', 'a.b': 'string' }, shardOn: 'c' })
 const indexes = (state: 'ready' | 'dropped'): ShardCatalog['indexes'] => [
   { ...nested, generation: 1, table: 'index_nested', state },

@@ -1,6 +1,7 @@
 import type { Driver, Shard } from '@looseleaf/core'
 import type { ShardCatalog, ShardServes, StoreLayout } from '@looseleaf/core/internal'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { catalogOf } from '@looseleaf-tooling/kit/catalogs'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { contentsEpochOf, latestLayout } from './catalog.ts'
@@ -30,15 +31,7 @@ beforeEach(async () => {
   reference = createReferenceDriver({ shards: 2, now: (number) => now[number]! })
   driver = faultyDriver(reference, (call) => plan(call))
   for (const [shardNumber, { catalog }] of reference.shards.entries())
-    await catalog.init({
-      shardNumber,
-      shardCount: 2,
-      router: 'any',
-      storeId: 's',
-      epoch: 5,
-      indexes: [],
-      layout,
-    })
+    await catalog.init(catalogOf({ shardNumber, shardCount: 2, epoch: 5, layout }))
 })
 
 const shard = (number: number): Shard => driver.shards[number]!
