@@ -4,6 +4,7 @@ import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity, threadBusyWith, threadsAt } from '../../test/bench.ts'
 import { startSessionPooler } from '../../test/session-pooler.ts'
+import { wordsThrough } from '../../test/sent-statements.ts'
 import type { TcpProxy } from '../../test/tcp-proxy.ts'
 import { until } from '../../test/until.ts'
 
@@ -23,11 +24,7 @@ beforeEach(async () => {
   await shard.dropIndexTable(spec)
   await shard.createIndexTable(spec)
   observer = await bench.observe()
-  sent = []
-  proxy.rewrite = (bytes) => {
-    sent.push(/\w+/.exec(bytes.toString('latin1').slice(5))?.[0] ?? '')
-    return bytes
-  }
+  sent = wordsThrough(proxy)
 })
 
 /** Returns an entity with a local row. */

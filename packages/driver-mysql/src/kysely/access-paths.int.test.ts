@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { Driver, Shard } from '@looseleaf/core'
 import type { ClaimTable, IndexTable, Key } from '@looseleaf/core/internal'
-import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
-import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { mysqlShards } from '../mysql-shards.ts'
+import type { RowDataPacket } from 'mysql2/promise'
+import { beforeAll, expect, test } from 'vitest'
+import { startOwnServer } from '../../test/own-server.ts'
 
 /** Many more rows than any statement here needs, so that a scan of the table shows in the count. */
 const ENTITIES = 2_000
@@ -45,24 +43,13 @@ const user = entities[7]?.key[0] as Uint8Array
 /** A number of ranges that fills up a statement with empty parts. */
 const someUsers = entities.slice(1_500, 1_517).map(({ id, key }) => ({ key, entityId: id }))
 
-let servers: RunningServers
-let counter: Connection
-let driver: Driver
-let shard: Shard
+const { shard, counter } = await startOwnServer()
 let index: IndexTable
 let claims: ClaimTable
 let taken: IndexTable
 let inHalves: IndexTable
 
-// The test starts its own server, whose counters are not those of other tests.
 beforeAll(async () => {
-  servers = await startServers(1, { database: 'feed', inMemory: true })
-  const url = servers.urls[0] as string
-  counter = await createConnection(url)
-  driver = await mysqlShards([url]).connect()
-  shard = driver.shards[0] as Shard
-  await shard.createTables()
-  await shard.catalog.init({ epoch, storeId: 's', shardNumber: 0, shardCount: 1, router: 'r', indexes: [] })
   await shard.createIndexTable(spec)
   await shard.createIndexTable(unique)
   await shard.createIndexTable(mixed)
@@ -82,12 +69,6 @@ beforeAll(async () => {
     await inHalves.upsert(rows.map(({ id, key }) => ({ key: halfOf(key), entityId: id, version: 1 })))
   }
   await counter.query('ANALYZE TABLE entities, ix_user, ix_claims, ix_mixed, looseleaf_pending')
-})
-
-afterAll(async () => {
-  await driver?.close()
-  await counter?.end()
-  await servers?.stop()
 })
 
 /** Rows that the server has read so far, with those of its internal tables. */

@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Shard } from '@looseleaf/core'
 import type { BatchRow, EntityReplace } from '@looseleaf/core/internal'
+import { initShard } from '@looseleaf-tooling/kit/catalogs'
 import { startServers } from '@looseleaf-tooling/mariadb'
 import { createConnection } from 'mysql2/promise'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { epoch, freshBench, newEntity, threadBusyWith } from '../../test/bench.ts'
+import { wordsThrough } from '../../test/sent-statements.ts'
 import type { TcpProxy } from '../../test/tcp-proxy.ts'
 
 const bench = await freshBench()
@@ -20,18 +22,14 @@ beforeEach(async () => {
   const behind = await bench.behindProxy()
   proxy = behind.proxy
   shard = (await bench.migrate({}, behind.url)).shard
-  sent = []
-  proxy.rewrite = (bytes) => {
-    sent.push(/\w+/.exec(bytes.toString('latin1').slice(5))?.[0] ?? '')
-    return bytes
-  }
+  sent = wordsThrough(proxy)
 })
 
 /** Returns an insertion, a replacement and a held row. */
 async function someRows(): Promise<[EntityReplace, EntityReplace, BatchRow]> {
   const [replaced, held] = [newEntity(), newEntity()]
   await shard.entities.insert([replaced, held], { epoch })
-  sent = []
+  sent.length = 0
   return [
     { ...newEntity(), version: 2, base: 0 },
     { ...replaced, base: 1, version: 2 },
@@ -54,7 +52,7 @@ test('a batch that only writes is one statement, and with local rows one packet'
   expect(sent).toEqual(['INSERT'])
   const spec = { table: 'index_of_batches', columns: [{ name: 'n', type: 'integer' as const }] }
   await shard.createIndexTable(spec)
-  sent = []
+  sent.length = 0
   const { id } = replaced
   const upsert = [{ spec, rows: [{ key: [1n], entityId: id, version: 3 }] }]
   const next = {
@@ -74,7 +72,7 @@ test('a batch that has lost is read under locks, sends no other write, and keeps
   const lost = [insertion, { ...replaced, base: 9 }]
   expect(await shard.entities.writeAll(lost, { epoch })).toEqual({ lost: [1] })
   expect(sent).toEqual(['INSERT', 'START', 'SELECT', 'COMMIT', 'SELECT'])
-  sent = []
+  sent.length = 0
   expect(await shard.entities.writeAll([...lost, held], { epoch })).toEqual({ lost: [1] })
   expect(sent).toEqual(['START', 'SELECT', 'SELECT', 'COMMIT', 'SELECT'])
   expect(proxy.accepted).toBe(before)
@@ -193,15 +191,7 @@ test('a batch larger than a packet is whole after a crash of its server, and one
     await rm(folder, { recursive: true, force: true })
   })
   const { shard: before } = await bench.connect({}, first.urls[0])
-  await before.createTables()
-  await before.catalog.init({
-    epoch,
-    storeId: 's',
-    shardNumber: 0,
-    shardCount: 1,
-    router: 'r',
-    indexes: [],
-  })
+  await initShard(before)
   const body = randomBytes(30_000)
   const rows = Array.from({ length: 100 }, () => ({ ...newEntity(), version: 2, base: 0, body }))
   expect(await before.entities.writeAll(rows, { epoch })).toBe('written')

@@ -3,6 +3,7 @@ import type { ClaimTable, IndexRow } from '@looseleaf/core/internal'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { freshBench } from '../../test/bench.ts'
+import { wordsThrough } from '../../test/sent-statements.ts'
 import type { TcpProxy } from '../../test/tcp-proxy.ts'
 
 const bench = await freshBench()
@@ -27,11 +28,7 @@ beforeEach(async () => {
   await shard.dropIndexTable(spec)
   await shard.createIndexTable(spec)
   claims = shard.claims(spec)
-  sent = []
-  proxy.rewrite = (bytes) => {
-    sent.push(/\w+/.exec(bytes.toString('latin1').slice(5))?.[0] ?? '')
-    return bytes
-  }
+  sent = wordsThrough(proxy)
 })
 
 async function flushes(): Promise<number> {
@@ -98,7 +95,7 @@ describe('a take', () => {
     const holder = await bench.observe()
     await holder.query('START TRANSACTION')
     await holder.query("SELECT name FROM looseleaf_tasks WHERE name = 'flush' FOR UPDATE")
-    sent = []
+    sent.length = 0
     const take = claims.take([claim(1n, OWN, 4), claim(2n, OWN, 9)])
     // The increment of the flush is in flight, and waits for the lock.
     await expect.poll(() => sent).toEqual(['START', 'INSERT', 'SELECT', 'INSERT'])

@@ -4,6 +4,7 @@ import { CompiledQuery, type QueryResult } from 'kysely'
 import type { RowDataPacket } from 'mysql2/promise'
 import { expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity, settings } from '../../test/bench.ts'
+import { expectTimeRanges, selectsThrough } from '../../test/sent-statements.ts'
 import { parseShardAddress } from '../connection/shard-address.ts'
 import { connectShard } from '../shard/connect-shard.ts'
 import { mysqlDialect } from './dialect.ts'
@@ -57,23 +58,13 @@ test('a page by time reads a range of the key, and sorts nothing', async () => {
   const [newest] = await shard.entities.pageByUpdated({ since: 0 }, 1)
   const { updated, addedId } = newest as EntityPageRow
 
-  const sent: string[] = []
-  proxy.rewrite = (bytes) => {
-    // The packet has the command in front of the text, and for MySQL the empty query attributes.
-    sent.push(bytes.toString('latin1').replace(/^.*?(?=select)/is, ''))
-    return bytes
-  }
+  const sent = selectsThrough(proxy)
   const since = updated - 20_000_000
   const before = { updated: updated - 5_000_000, addedId }
   expect(await shard.entities.pageByUpdated({ since }, 100)).toHaveLength(21)
   expect(await shard.entities.pageByUpdated({ since, before }, 100)).toHaveLength(16)
   expect(sent).toHaveLength(2)
-  for (const statement of sent) {
-    const [plan] = await observer.query<RowDataPacket[]>(`EXPLAIN FORMAT=TRADITIONAL ${statement}`)
-    expect(plan).toMatchObject([{ type: 'range', key: 'updated' }])
-    expect(Number(plan[0]?.rows)).toBeLessThan(100)
-    expect(plan[0]?.Extra).not.toMatch(/filesort|temporary/)
-  }
+  await expectTimeRanges(observer, sent)
 })
 
 test('a write has the server’s time, up to the last time that a clock can have, and in any zone', async () => {

@@ -1,7 +1,7 @@
 import type { EntityInsert, EntityReplace } from '@looseleaf/core/internal'
-import type { RowDataPacket } from 'mysql2/promise'
 import { expect, test } from 'vitest'
 import { epoch, freshBench, newEntity } from '../../test/bench.ts'
+import { expectTimeRanges, selectsThrough } from '../../test/sent-statements.ts'
 
 const bench = await freshBench()
 
@@ -105,23 +105,13 @@ test('a page of changes or checksums reads a range of the key, and sorts nothing
   await observer.query('ANALYZE TABLE entities')
   const [newest] = await shard.entities.pageByUpdated({ since: 0 }, 1)
   const { updated, addedId } = newest!
-  const sent: string[] = []
-  proxy.rewrite = (bytes) => {
-    // The packet has the command in front of the text, and for MySQL the empty query attributes.
-    sent.push(bytes.toString('latin1').replace(/^.*?(?=select)/is, ''))
-    return bytes
-  }
+  const sent = selectsThrough(proxy)
   const after = { updated: updated - 20_000_000, addedId: addedId - 20 }
   expect(await shard.entities.pageOfChanges({ after, until: updated }, 100)).toHaveLength(19)
   expect(await shard.entities.pageOfChanges({ after }, 100)).toHaveLength(20)
   expect(await shard.entities.pageOfChecksums({ after }, 100)).toHaveLength(20)
   expect(sent).toHaveLength(3)
-  for (const statement of sent) {
-    const [plan] = await observer.query<RowDataPacket[]>(`EXPLAIN FORMAT=TRADITIONAL ${statement}`)
-    expect(plan).toMatchObject([{ type: 'range', key: 'updated' }])
-    expect(Number(plan[0]?.rows)).toBeLessThan(100)
-    expect(plan[0]?.Extra).not.toMatch(/filesort|temporary/)
-  }
+  await expectTimeRanges(observer, sent)
 })
 
 test('a reader of changes up to each floor misses no write, however slow its statement was', async () => {

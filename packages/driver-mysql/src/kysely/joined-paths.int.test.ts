@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { Driver, Shard } from '@looseleaf/core'
 import type { EntityScan, IndexTable, IndexTableSpec, Key } from '@looseleaf/core/internal'
-import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
-import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { mysqlShards } from '../mysql-shards.ts'
+import type { RowDataPacket } from 'mysql2/promise'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { startOwnServer } from '../../test/own-server.ts'
 
 const USERS = 40
 const LIMIT = 21
@@ -19,27 +17,7 @@ interface Fill {
   readonly isStale?: boolean
 }
 
-let servers: RunningServers
-let counter: Connection
-let driver: Driver
-let shard: Shard
-
-// The test starts its own server, whose counters are not those of other tests.
-beforeAll(async () => {
-  servers = await startServers(1, { database: 'feed', inMemory: true })
-  const url = servers.urls[0] as string
-  counter = await createConnection(url)
-  driver = await mysqlShards([url]).connect()
-  shard = driver.shards[0] as Shard
-  await shard.createTables()
-  await shard.catalog.init({ epoch, storeId: 's', shardNumber: 0, shardCount: 1, router: 'r', indexes: [] })
-})
-
-afterAll(async () => {
-  await driver?.close()
-  await counter?.end()
-  await servers?.stop()
-})
+const { shard, counter } = await startOwnServer()
 
 describe.each<[name: string, fill: Fill]>([
   ['empty tables', { entities: 0, rows: 0 }],

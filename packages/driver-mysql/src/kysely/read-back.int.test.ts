@@ -3,6 +3,7 @@ import type { Shard } from '@looseleaf/core'
 import type { EntityReplace } from '@looseleaf/core/internal'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { epoch, freshBench, newEntity } from '../../test/bench.ts'
+import { wordsThrough } from '../../test/sent-statements.ts'
 import type { TcpProxy } from '../../test/tcp-proxy.ts'
 import { MAX_NAMED } from './batched-swap.ts'
 
@@ -16,11 +17,7 @@ beforeEach(async () => {
   const behind = await bench.behindProxy()
   proxy = behind.proxy
   shard = (await bench.migrate({}, behind.url)).shard
-  sent = []
-  proxy.rewrite = (bytes) => {
-    sent.push(/\w+/.exec(bytes.toString('latin1').slice(5))?.[0] ?? '')
-    return bytes
-  }
+  sent = wordsThrough(proxy)
 })
 
 /** Breaks the connection instead of sending the first statement that contains this text. */
@@ -56,7 +53,7 @@ describe('swaps in one call', () => {
   test('swaps of one call are one statement, whether they win or lose', async () => {
     const [a, b] = await twoSwaps()
     const others = await twoSwaps()
-    sent = []
+    sent.length = 0
     expect(await shard.entities.replace([a, lost(b), ...others], { epoch })).toEqual([
       true,
       false,
@@ -99,7 +96,7 @@ describe('swaps in one call', () => {
   test('a batch of more than 53 swaps is one packet', async () => {
     const [a, b] = await twoSwaps()
     const rows = await withOthers(a, lost(b))
-    sent = []
+    sent.length = 0
     const won = await shard.entities.replace(rows, { epoch })
     expect(won).toEqual(rows.map((_, place) => place !== 1))
     expect(sent).toEqual(['START'])
