@@ -129,7 +129,7 @@ function withNewFiles(driver: Driver, fileAt: (address: string | object) => Shar
       if (shard === undefined) {
         const createTables: Shard['createTables'] = async (call) => {
           await makeFile(file)
-          if (!(await isFile(file))) throw cannotCreate(name)
+          if (!(await isFile(file))) throw cannotCreate(name, file)
           await found.createTables(call)
         }
         made.set(found, (shard = { ...found, createTables }))
@@ -145,14 +145,14 @@ function withNewFiles(driver: Driver, fileAt: (address: string | object) => Shar
  */
 async function requireFile(name: string, file: string): Promise<void> {
   if (await isFile(file)) return
-  if (!(await takesFiles(dirname(file)))) throw cannotCreate(name)
+  if (!(await takesFiles(dirname(file)))) throw cannotCreate(name, file)
   throw new LooseleafError('NOT_MIGRATED', `${name}: there is no such file.`, { shard: name })
 }
 
-function cannotCreate(name: string): LooseleafError {
+function cannotCreate(name: string, file: string): LooseleafError {
   return new LooseleafError(
     'SHARD_UNAVAILABLE',
-    `${name}: there is no such file, and it cannot be created. Its folder has to exist, and this process has to be allowed to write there.`,
+    `${name}: the file ${file} cannot be created. Its folder has to exist, and this process has to be allowed to write there.`,
     { shard: name, retryable: false },
   )
 }
