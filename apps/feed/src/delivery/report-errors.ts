@@ -1,4 +1,4 @@
-import { isLooseleafError } from 'looseleaf'
+import { isOutage } from '../domain/site/partial-reads.ts'
 
 /** Milliseconds until the same outage is reported again. */
 const AGAIN_MS = 60_000
@@ -13,7 +13,7 @@ export function reportErrors(
 ): (error: unknown) => void {
   const reported = new Map<string, number>()
   return (error) => {
-    if (!isLooseleafError(error) || !error.retryable) return report(error)
+    if (!isOutage(error)) return report(error)
     const { message } = error
     if (now() - (reported.get(message) ?? -Infinity) < AGAIN_MS) return
     // Messages may name ids.

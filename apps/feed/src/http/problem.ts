@@ -1,5 +1,5 @@
 import { isLooseleafError } from 'looseleaf'
-import { Unreadable } from '../domain/site/partial-reads.ts'
+import { isOutage, Unreadable } from '../domain/site/partial-reads.ts'
 import { isOvertaken } from '../domain/site/overtaken.ts'
 
 /** Thrown by a route to answer with an error page. */
@@ -132,7 +132,7 @@ export function problemOf(
       SOON,
     )
   }
-  if (isLooseleafError(error) && error.retryable) {
+  if (isOutage(error)) {
     return new Problem(
       503,
       'One moment, please',

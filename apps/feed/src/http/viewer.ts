@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { isLooseleafError } from 'looseleaf'
-import { Unreadable } from '../domain/site/partial-reads.ts'
+import { isOutage, Unreadable } from '../domain/site/partial-reads.ts'
 import type { Person } from '../kinds/person.ts'
 import type { HomeRows } from '../domain/home/home-list.ts'
 import { readHome } from '../domain/home/queries.ts'
@@ -66,7 +66,7 @@ export async function unlessDown(write: Promise<unknown>): Promise<void> {
   try {
     await write
   } catch (error) {
-    if (!isLooseleafError(error) || !error.retryable) throw error
+    if (!isOutage(error)) throw error
   }
 }
 

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ServerResponse } from 'node:http'
 import { isLooseleafError } from 'looseleaf'
-import { SKIP, Unreadable } from '../domain/site/partial-reads.ts'
+import { isOutage, SKIP, Unreadable } from '../domain/site/partial-reads.ts'
 import type { ReadPulse } from '../domain/site/pulse.ts'
 import type { Site } from '../domain/site/site.ts'
 import { stripTexts } from '../ui/frame/strip.tsx'
-import { isOutage, startTopic, type Topic } from './topics.ts'
+import { startTopic, type Topic } from './topics.ts'
 
 /** Largest numbers of open streams. A page beyond them has no live arrival. */
 export interface StreamLimits {

@@ -1,17 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isLooseleafError, watch } from 'looseleaf'
-import { Unreadable } from '../domain/site/partial-reads.ts'
+import { watch } from 'looseleaf'
+import { isOutage } from '../domain/site/partial-reads.ts'
 import type { Site } from '../domain/site/site.ts'
 import { createPulledArrivals } from './pulled-arrivals.ts'
 import { LIVE_ENTRIES, readPersonState, readPublicState } from './live-state.ts'
 
 /** Milliseconds between two tries while a shard does not answer. */
 const RETRY_MS = 1000
-
-/** Tells whether an error means only that a shard does not answer. */
-export function isOutage(error: unknown): boolean {
-  return error instanceof Unreadable || (isLooseleafError(error) && error.retryable)
-}
 
 /** Streams of one receiver, which get the same events: the tabs of a person, or all visitors. */
 export interface Topic {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isLooseleafError } from 'looseleaf'
+import { isOutage } from '../domain/site/partial-reads.ts'
 import type { Pulse, ReadPulse } from '../domain/site/pulse.ts'
 import type { Site } from '../domain/site/site.ts'
 import { Entry } from '../kinds/entry.ts'
@@ -59,8 +60,7 @@ export function openPulse({ site, latencies, statements, playing, onError }: Pul
   }
 
   function report(error: unknown): void {
-    const isExpected = isLooseleafError(error) && (error.retryable || error.code === 'CLOSED')
-    if (!isExpected) onError(error)
+    if (!isOutage(error) && !isLooseleafError(error, 'CLOSED')) onError(error)
   }
 
   const ended = Promise.all([repeat(follow), repeat(tally.settle)])

@@ -1,4 +1,4 @@
-import type { Entities, EntityId, Item, Trace } from 'looseleaf'
+import { isLooseleafError, type Entities, type EntityId, type Item, type Trace } from 'looseleaf'
 
 /**
  * Options of the reads of pages. Data on shards that do not answer is left out, and the trace of the request knows these shards. Commands
@@ -16,6 +16,11 @@ export class Unreadable extends Error {
     super(`The ${thing} could not be read, because its shard does not answer.`)
     this.thing = thing
   }
+}
+
+/** Tells whether an error means that a shard does not answer now, so that the same work may succeed later. */
+export function isOutage(error: unknown): error is Error {
+  return error instanceof Unreadable || (isLooseleafError(error) && error.retryable)
 }
 
 /**
