@@ -72,6 +72,16 @@ function expectInOrder(changes: ReadonlyMap<EntityId, readonly EntityChange[]>):
   }
 }
 
+/** Expects that a reader that begins now gets the last version of every entity once. */
+async function expectEachOnce(store: DataStore, reader: DataStore): Promise<void> {
+  const versions = await versionsOf(store)
+  await putLast(store)
+  const changes = await collect(reader, 'beginning')
+  expectInOrder(changes)
+  for (const [id, version] of versions)
+    expect(changes.get(id)?.map((change) => change.version)).toEqual([version])
+}
+
 test('changes have each version once and in order, and the last state of every entity, while buckets move away, back, and away again', async () => {
   const driver = await memoryShards(2).connect()
   await (await filledStore(driver, 300)).close()
@@ -155,13 +165,7 @@ test('a reader of changes that begins after a move gets every entity once', asyn
   const driver = await memoryShards(2).connect()
   const store = await filledStore(driver, 300)
   await moveBuckets(store, { from: 0, to: 1, buckets: SOME_BUCKETS })
-  const versions = await versionsOf(store)
-  const reader = await openStore(driver, leapingTime())
-  await putLast(store)
-  const changes = await collect(reader, 'beginning')
-  expectInOrder(changes)
-  for (const [id, version] of versions)
-    expect(changes.get(id)?.map((change) => change.version)).toEqual([version])
+  await expectEachOnce(store, await openStore(driver, leapingTime()))
 })
 
 test('a reader of changes that begins when the source has noted that it deletes its rows gets every entity once', async () => {
@@ -178,14 +182,9 @@ test('a reader of changes that begins when the source has noted that it deletes 
   const onProgress = ({ step }: { readonly step: string }): void => void (hasMoved ||= step === 'emptying')
   const plan = { from: 0, to: 1, buckets: SOME_BUCKETS }
   await expect(moveBuckets(mover, plan, { onProgress })).rejects.toMatchObject({ code: 'CLOSED' })
-  const versions = await versionsOf(store)
   const reader = await openStore(driver, leapingTime())
   expect((reader.context.catalog.current().shards[0]?.serves?.away ?? [])[0]?.emptied).toBeGreaterThan(0)
-  await putLast(store)
-  const changes = await collect(reader, 'beginning')
-  expectInOrder(changes)
-  for (const [id, version] of versions)
-    expect(changes.get(id)?.map((change) => change.version)).toEqual([version])
+  await expectEachOnce(store, reader)
 })
 
 test('a reader of changes that begins after two shards have exchanged buckets gets every entity once', async () => {
@@ -193,13 +192,7 @@ test('a reader of changes that begins after two shards have exchanged buckets ge
   const store = await filledStore(driver, 300)
   await moveBuckets(store, { from: 0, to: 1, buckets: SOME_BUCKETS })
   await moveBuckets(store, { from: 1, to: 0, buckets: '3000-4095' })
-  const versions = await versionsOf(store)
-  const reader = await openStore(driver, leapingTime())
-  await putLast(store)
-  const changes = await collect(reader, 'beginning')
-  expectInOrder(changes)
-  for (const [id, version] of versions)
-    expect(changes.get(id)?.map((change) => change.version)).toEqual([version])
+  await expectEachOnce(store, await openStore(driver, leapingTime()))
 })
 
 test('a cursor from before a move whose source has deleted its rows is CHANGES_GONE, also if nothing was written since', async () => {

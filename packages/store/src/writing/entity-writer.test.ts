@@ -1,6 +1,7 @@
 import {
   isLooseleafError,
   LooseleafError,
+  type Driver,
   type DriverFactory,
   type ErrorCode,
   type Router,
@@ -17,7 +18,7 @@ import {
   withoutPauses,
 } from '@looseleaf/testkit'
 import { farRouter, localRouter } from '@looseleaf-tooling/kit/far-router'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import { unchanged } from '../unchanged.ts'
 
@@ -50,6 +51,28 @@ async function openFaulty(
   opened.push(store)
   calls.length = 0
   return { store, calls, plan: (next) => void (plan = next) }
+}
+
+/** A store, and further ones of the same shards behind faults. */
+interface SharedStore {
+  readonly memory: Driver
+  readonly store: DataStore
+  openBehind(plan: FaultPlan): Promise<{ readonly store: DataStore; readonly crashed: Promise<unknown> }>
+}
+
+async function openShared(router: Router = farRouter()): Promise<SharedStore> {
+  const memory = await memoryShards(2).connect()
+  onTestFinished(() => memory.close())
+  const options = { indexes: [byName], time: withoutPauses, router }
+  return {
+    memory,
+    store: await DataStore.open({ ...options, shards: keepOpen(memory), migrate: true }),
+    async openBehind(plan) {
+      const driver = faultyDriver(memory, plan)
+      const shards = { shardCount: 2, connect: async () => driver }
+      return { store: await DataStore.open({ ...options, shards }), crashed: driver.crashed }
+    },
+  }
 }
 
 /** Makes a plan with one fault, at the next call of an operation. */
@@ -136,21 +159,14 @@ describe('a write of local rows', () => {
   it.each(['before', 'after'] as const)(
     'a process that crashes %s the commit of local rows leaves neither a missing row nor an extra one',
     async (when) => {
-      const memory = await memoryShards(2).connect()
-      const shared = keepOpen(memory)
-      const options = { indexes: [byName], time: withoutPauses, router: localRouter() }
-      const survivor = await DataStore.open({ ...options, shards: shared, migrate: true })
+      const { store: survivor, openBehind } = await openShared(localRouter())
       const { id } = await survivor.put({ name: 'one' })
-      const dying = faultyDriver(memory, once('replace', { crash: when }))
-      const shards = { shardCount: 2, connect: async () => dying }
-      const victim = await DataStore.open({ ...options, shards })
+      const { store: victim, crashed } = await openBehind(once('replace', { crash: when }))
       void victim.put({ name: 'two' }, { id })
-      await dying.crashed
+      await crashed
       const name = when === 'before' ? 'one' : 'two'
       expect(await find(survivor, name)).toEqual([id])
       expect(await survivor.count(byName, { name: 'two' }, { exact: false })).toBe(when === 'before' ? 0 : 1)
-      await survivor.close()
-      await memory.close()
     },
   )
 })
@@ -262,17 +278,9 @@ describe('a commit whose answer is lost', () => {
   })
 
   it('a commit whose answer is lost is OUTCOME_UNKNOWN after another write', async () => {
-    const memory = await memoryShards(2).connect()
-    const shared = keepOpen(memory)
-    const other = await DataStore.open({
-      shards: shared,
-      indexes: [byName],
-      migrate: true,
-      time: withoutPauses,
-    })
+    const { store: other, openBehind } = await openShared()
     const { id } = await other.put({ by: 'first' })
-    const faulty = faultyDriver(
-      memory,
+    const { store } = await openBehind(
       once('replace', {
         async after() {
           await other.put({ by: 'other' }, { id })
@@ -280,27 +288,15 @@ describe('a commit whose answer is lost', () => {
         },
       }),
     )
-    const store = await DataStore.open({
-      shards: { shardCount: 2, connect: async () => faulty },
-      time: withoutPauses,
-    })
     await expect(store.put({ by: 'second' }, { id })).rejects.toEqual(withCode('OUTCOME_UNKNOWN'))
     expect(await other.get(id)).toEqual({ id, by: 'other' })
-    await memory.close()
   })
 
   it('a commit whose answer is lost does not mistake the write of another process with the same version for its own', async () => {
-    const memory = await memoryShards(2).connect()
-    const shared = keepOpen(memory)
-    const other = await DataStore.open({
-      shards: shared,
-      indexes: [byName],
-      migrate: true,
-      time: withoutPauses,
-    })
+    const { memory, store: other, openBehind } = await openShared()
     const { id } = await other.put({ by: 'first' })
     const body = other.context.codec.encode({ by: 'other' })
-    const faulty = faultyDriver(memory, (call) => {
+    const { store } = await openBehind((call) => {
       if (call.operation !== 'replace') return undefined
       return {
         async before() {
@@ -311,13 +307,8 @@ describe('a commit whose answer is lost', () => {
         },
       }
     })
-    const store = await DataStore.open({
-      shards: { shardCount: 2, connect: async () => faulty },
-      time: withoutPauses,
-    })
     await expect(store.put({ by: 'second' }, { id })).rejects.toEqual(withCode('OUTCOME_UNKNOWN'))
     expect(await other.get(id)).toEqual({ id, by: 'other' })
-    await memory.close()
   })
 
   it('an update that returns unchanged is OUTCOME_UNKNOWN while an earlier attempt may still be committed', async () => {
@@ -360,27 +351,13 @@ describe('a process that crashes', () => {
     ['between the entity and the lost rows', 'replace', 'after', 'two'],
     ['before the lost rows are deleted', 'remove', 'before', 'two'],
   ] as const)('a process that crashes %s leaves no missing row', async (_, operation, when, name) => {
-    const memory = await memoryShards(2).connect()
-    const shared = keepOpen(memory)
-    const survivor = await DataStore.open({
-      shards: shared,
-      indexes: [byName],
-      migrate: true,
-      time: withoutPauses,
-      router: farRouter(),
-    })
+    const { store: survivor, openBehind } = await openShared()
     const { id } = await survivor.put({ name: 'one' })
-    const dying = faultyDriver(memory, once(operation, { crash: when }))
-    const victim = await DataStore.open({
-      shards: { shardCount: 2, connect: async () => dying },
-      time: withoutPauses,
-      router: farRouter(),
-    })
+    const { store: victim, crashed } = await openBehind(once(operation, { crash: when }))
     void victim.put({ name: 'two' }, { id })
-    await dying.crashed
+    await crashed
     expect(await survivor.get(id)).toEqual({ id, name })
     expect(await find(survivor, name)).toEqual([id])
     expect(await find(survivor, name === 'one' ? 'two' : 'one')).toEqual([])
-    await memory.close()
   })
 })
