@@ -1,7 +1,7 @@
 import type { DataStore } from '@looseleaf/store'
 import { beforeAll, describe, expect, it, test } from 'vitest'
 import { checkIndex, cleanIndex, cleaning, readCleanerReport, startCleaner, sweep } from '../src/index.ts'
-import { drainPending, sweepEntities, sweepIndex } from '../src/internal.ts'
+import { drainPending } from '../src/internal.ts'
 import { byUser, openStore } from './stores.ts'
 
 // Calls without types, as from JavaScript.
@@ -25,8 +25,6 @@ const calls: Readonly<Record<string, (target: unknown, options?: unknown) => unk
   checkIndex: (target, options) =>
     (checkIndex as Call)(target as never, 'by_user' as never, options as never),
   sweep: (target, options) => (sweep as Call)(target as never, options as never),
-  sweepEntities: (target, options) => (sweepEntities as Call)(target as never, options as never),
-  sweepIndex: (target, options) => (sweepIndex as Call)(target as never, options as never),
   drainPending: (target, options) => (drainPending as Call)(target as never, options as never),
   readCleanerReport: (target, options) => (readCleanerReport as Call)(target as never, options as never),
 }

@@ -10,7 +10,7 @@ import { cleanableIndexes, indexTarget } from '../pass/index-target.ts'
 import { countByIndex, createPass } from '../pass/pass.ts'
 import type { Tally } from '../pass/tally.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
-import { tuningOf, withoutTuning, type Tuned, type Tuning } from '../pass/tuning.ts'
+import { tuningOf, type Tuned, type Tuning } from '../pass/tuning.ts'
 import { createPurger } from '../purge/purger.ts'
 import { createKeptRemovals } from '../repair/kept-removals.ts'
 import { createReporter, type Reporter, type RoundError } from '../report/summary.ts'
@@ -69,9 +69,8 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
   return startTunedCleaner(store, given)
 }
 
-/** As `startCleaner`, with a tuning. */
+/** As `startCleaner`, with a tuning, and without a check of the options. */
 export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptions> = {}): Cleaner {
-  checkStore('startCleaner', store, withoutTuning(given), cleanerOptionKinds)
   const controller = new AbortController()
   const { signal } = controller
   const time = given.keepAlive ? store.context.time : inBackground(store.context.time)

@@ -19,7 +19,7 @@ import {
 } from '../pass/index-target.ts'
 import { rate, type Problem } from '../pass/pass-options.ts'
 import { createPass, type Pass } from '../pass/pass.ts'
-import { TUNING, withoutTuning, type Tuned } from '../pass/tuning.ts'
+import { TUNING, type Tuned } from '../pass/tuning.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { chunks } from '../tools/chunks.ts'
 import { untilOneFails } from '../tools/until-one-fails.ts'
@@ -97,13 +97,12 @@ export async function checkIndex(
   return tunedCheckIndex(store, name, options)
 }
 
-/** As `checkIndex`, with a tuning. */
+/** As `checkIndex`, with a tuning, and without a check of the options. */
 export async function tunedCheckIndex(
   store: CleanerStore,
   name: IndexName,
   options: Tuned<CheckOptions> = {},
 ): Promise<CheckResult> {
-  checkStore('checkIndex', store, withoutTuning(options), checkOptionKinds)
   checkName('checkIndex', name)
   return withCallbacks(options, (taken) => compare(store.context, name, taken))
 }

@@ -31,7 +31,7 @@ import {
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import { emptyTally, sumTallies, type Tally } from '../pass/tally.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
-import { tuningOf, withoutTuning, type Tuned } from '../pass/tuning.ts'
+import { tuningOf, type Tuned } from '../pass/tuning.ts'
 import type { CleanJob } from './clean-job.ts'
 import { completePhase } from './complete-phase.ts'
 import { droppedIndex, explainMissingTable } from './dropped-index.ts'
@@ -115,13 +115,12 @@ export async function cleanIndex(
   return tunedCleanIndex(store, names, options)
 }
 
-/** As `cleanIndex`, with a tuning. */
+/** As `cleanIndex`, with a tuning, and without a check of the options. */
 export async function tunedCleanIndex(
   store: CleanerStore,
   names?: IndexName | readonly IndexName[],
   options: Tuned<CleanOptions> = {},
 ): Promise<CleanResult> {
-  checkStore('cleanIndex', store, withoutTuning(options), cleanOptionKinds)
   checkNames('cleanIndex', names)
   const { context } = store
   // The entities may be read only after every writer, on every shard, writes the rows of the index.

@@ -7,7 +7,7 @@ import { byUser, expectedRows, openStore, rowsIn } from '../../test/stores.ts'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { readCleanerReport } from '../report/cleaner-report.ts'
 import { cleanIndex } from './clean-index.ts'
-import { tunedCleaning } from './cleaning.ts'
+import { cleaning, tunedCleaning } from './cleaning.ts'
 import type { CleanProgress } from './progress.ts'
 
 let plan: FaultPlan
@@ -109,7 +109,7 @@ test('`cleaning` sends no statement before the loop begins', async () => {
 })
 
 test('`cleaning` checks its options at the call', () => {
-  expect(() => tunedCleaning(store, 'by_user', { onProgress: () => {} } as never)).toThrow(
+  expect(() => cleaning(store, 'by_user', { onProgress: () => {} } as never)).toThrow(
     expect.objectContaining({ code: 'BAD_OPTION' }),
   )
 })

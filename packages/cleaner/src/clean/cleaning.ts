@@ -2,7 +2,7 @@ import { checkStore } from '@looseleaf/protocol/internal'
 import { checkNames } from '../pass/check-names.ts'
 import type { IndexName } from '../pass/index-target.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
-import { withoutTuning, type Tuned } from '../pass/tuning.ts'
+import type { Tuned } from '../pass/tuning.ts'
 import { tunedCleanIndex, cleanOptionKinds, type CleanOptions, type CleanResult } from './clean-index.ts'
 import type { CleanProgress } from './progress.ts'
 
@@ -22,24 +22,15 @@ export function cleaning(
   options: CleaningOptions = {},
 ): AsyncGenerator<CleanProgress, CleanResult, undefined> {
   checkStore('cleaning', store, options, cleaningOptionKinds)
+  checkNames('cleaning', names)
   return tunedCleaning(store, names, options)
 }
 
-/** As `cleaning`, with a tuning. */
-export function tunedCleaning(
+/** As `cleaning`, with a tuning, and without a check of the options. */
+export async function* tunedCleaning(
   store: CleanerStore,
   names?: IndexName | readonly IndexName[],
   options: Tuned<CleaningOptions> = {},
-): AsyncGenerator<CleanProgress, CleanResult, undefined> {
-  checkStore('cleaning', store, withoutTuning(options), cleaningOptionKinds)
-  checkNames('cleaning', names)
-  return yieldProgress(store, names, options)
-}
-
-async function* yieldProgress(
-  store: CleanerStore,
-  names: IndexName | readonly IndexName[] | undefined,
-  options: Tuned<CleaningOptions>,
 ): AsyncGenerator<CleanProgress, CleanResult, undefined> {
   const loopEnd = new AbortController()
   const signal = options.signal ? AbortSignal.any([options.signal, loopEnd.signal]) : loopEnd.signal

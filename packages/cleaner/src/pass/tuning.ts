@@ -1,5 +1,3 @@
-import { isRecord } from '@looseleaf/core/internal'
-
 /**
  * Times and sizes of cleaning that a program has no reason to choose: other values cost statements or repeat work, and repair nothing
  * sooner. Tests choose others, with the `tuned…` functions of the internal entry. All times are in milliseconds.
@@ -54,11 +52,4 @@ export function tuningOf(given: Partial<Tuning>): Tuning {
     ([name, value]) => Object.hasOwn(TUNING, name) && value !== undefined,
   )
   return { ...TUNING, ...(Object.fromEntries(set) as Partial<Tuning>) }
-}
-
-/** Returns the options that programs may give, for their check. Returns anything but an object of options as it is. */
-export function withoutTuning<Options extends object>(given: Tuned<Options>): Options {
-  if (!isRecord(given) || Array.isArray(given)) return given
-  // Only the names of the tuning are taken away.
-  return Object.fromEntries(Object.entries(given).filter(([name]) => !Object.hasOwn(TUNING, name))) as Options
 }

@@ -14,7 +14,7 @@ import { checkNames } from '../pass/check-names.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import type { Tally } from '../pass/tally.ts'
-import { TUNING, withoutTuning, type Tuned } from '../pass/tuning.ts'
+import { TUNING, type Tuned } from '../pass/tuning.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
 import { untilOneFails } from '../tools/until-one-fails.ts'
@@ -53,7 +53,7 @@ export async function sweep(store: CleanerStore, options: SweepOptions = {}): Pr
   return tunedSweep(store, options)
 }
 
-/** As `sweep`, with a tuning. */
+/** As `sweep`, with a tuning, and without a check of the options. */
 export async function tunedSweep(store: CleanerStore, options: Tuned<SweepOptions> = {}): Promise<Tally> {
   return onShards('sweep', store, options, ['entities', 'rows'])
 }
@@ -118,7 +118,6 @@ async function onShards(
   options: Tuned<SweepOptions>,
   directions: readonly Direction[],
 ): Promise<Tally> {
-  checkStore(call, store, withoutTuning(options), sweepOptionKinds)
   checkNames(call, options.indexes)
   return withCallbacks(options, (taken) => sweepShards(store.context, taken, directions))
 }
