@@ -1,5 +1,6 @@
 export type { CleanerOptions } from './background/cleaner-options.ts'
-export { startCleaner, type Cleaner, type CleanerStatus } from './background/start-cleaner.ts'
+export type { CleanerStatus } from './background/cleaner-status.ts'
+export { startCleaner, type Cleaner } from './background/start-cleaner.ts'
 export { checkIndex, type CheckOptions, type CheckResult } from './check/check-index.ts'
 export { cleanIndex, type CleanOptions, type CleanResult } from './clean/clean-index.ts'
 export { cleaning } from './clean/cleaning.ts'

@@ -1,52 +1,22 @@
 import { isLooseleafError } from '@looseleaf/core'
 import { backgroundLoop, guarded, inBackground, onRejected } from '@looseleaf/core/internal'
-import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
-import { isOfRemovedShard, checkStore, shardAt, createThrottle } from '@looseleaf/protocol/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { isOfRemovedShard, checkStore, createThrottle } from '@looseleaf/protocol/internal'
 import type { CleanProgress } from '../clean/progress.ts'
-import { countsOf } from '../clean/cleaning-events.ts'
 import { drainKnown } from '../drain/drain-pending.ts'
-import { createExpiryRounds, type ExpiryRounds } from '../expire/expiry-rounds.ts'
-import { cleanableIndexes, indexTarget } from '../pass/index-target.ts'
-import { countByIndex, createPass } from '../pass/pass.ts'
-import type { Tally } from '../pass/tally.ts'
+import { createExpiryRounds } from '../expire/expiry-rounds.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { tuningOf, type Tuned, type Tuning } from '../pass/tuning.ts'
 import { createPurger } from '../purge/purger.ts'
 import { createKeptRemovals } from '../repair/kept-removals.ts'
-import { createReporter, type Reporter, type RoundError } from '../report/summary.ts'
-import { createTail, type Tail } from '../tail/tail.ts'
+import { createReporter } from '../report/summary.ts'
 import { cleanerOptionKinds, type CleanerOptions } from './cleaner-options.ts'
+import type { CleanerStatus } from './cleaner-status.ts'
 import { createMoveFinisher } from './finish-moves.ts'
 import { createIndexKeeper } from './keep-indexes.ts'
+import { createTails } from './tails.ts'
 import { createMarkKeeper } from '../tampering/keep-marks.ts'
 import { createWitnessKeeper } from '../tampering/keep-witnesses.ts'
-
-export interface CleanerStatus {
-  /** False after the cleaner was stopped or its store was closed. */
-  readonly isRunning: boolean
-  /** One item per shard, in the order of the shards. */
-  readonly shards: readonly {
-    /** True while this process follows the writes of the shard; false before the shard has answered. */
-    readonly isMine: boolean
-    /** End of the last round that succeeded; undefined before the first. */
-    readonly lastRoundAt: Date | undefined
-    /** Age in milliseconds of the oldest update that the last round had no time for; 0 if it read all. */
-    readonly lagMs: number
-  }[]
-  /** Counts of all work since this cleaner was started. */
-  readonly totals: Tally
-  /** Tombstones that this cleaner has purged since it was started. */
-  readonly purged: number
-  /** Entities that this cleaner has deleted because they had expired. */
-  readonly expired: number
-  /** Names of the indexes that this process is filling. */
-  readonly filling: readonly string[]
-  /** Names of the indexes that this process is sweeping. */
-  readonly sweeping: readonly string[]
-  /** Latest progress of fillings and sweeps, one item per shard. */
-  readonly progress: readonly CleanProgress[]
-  readonly lastError: RoundError | undefined
-}
 
 export interface Cleaner {
   /** Stops the work after the current page, saves its progress, and releases the leases for other processes. */
@@ -60,8 +30,8 @@ const HOUR = 3_600_000
 
 /**
  * Keeps the indexes of a store in step with its entities for as long as the process runs: follows the writes, fills new indexes, sweeps all
- * indexes regularly, deletes expired entities, purges old tombstones, and empties the sources of moves once consumers have read them. Run one in some or all processes of the store; they share the work.
- * Throws `BAD_OPTION` for bad arguments. Later errors go to `status` and `onError`, and the work is retried. The cleaner ends with its
+ * indexes regularly, deletes expired entities, purges old tombstones, and empties the sources of moves once consumers have read them. Run
+ * one in some or all processes of the store; they share the work. Throws `BAD_OPTION` for bad arguments. Later errors go to `status` and `onError`, and the work is retried. The cleaner ends with its
  * store: `store.close()` stops it, and waits up to five seconds for that.
  */
 export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): Cleaner {
@@ -120,31 +90,17 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
     onError,
   )
   const finisher = createMoveFinisher(context, { signal, rowsPerSecond: options.rowsPerSecond }, onError)
-  /** By shard number, without removed shards. */
-  const tails = new Map<number, Follower>()
+  const tails = createTails(context, options, { signal, owner, leaseMs, reporter, expiry, onError })
   const purger = createPurger(context, { owner, leaseMs, signal, onError })
   const marks = createMarkKeeper(context, owner)
   const witnesses = createWitnessKeeper(context, {
     owner,
-    isMine: (shard) => tails.get(shard)?.tail.isMine === true,
+    isMine: tails.isMine,
     settleMs: options.settleMs,
   })
   const drainRemovals = createKeptRemovals(context)
-  const tailLoops: Promise<void>[] = []
-  /** Follows the shards that are not followed yet: at first all, later those that join. Leaves the removed ones. */
   function followShards(): void {
-    for (const shard of presentNumbers(context.driver)) {
-      if (tails.has(shard) || signal.aborted) continue
-      const tail = followShard(context, shard, options, { signal, owner, leaseMs, reporter, expiry })
-      tails.set(shard, tail)
-      tailLoops.push(backgroundLoop({ time, signal: tail.signal, round: tail.round, onError }))
-    }
-    for (const [shard, tail] of tails) {
-      if (!context.driver.removed?.has(shard)) continue
-      tail.leave()
-      tails.delete(shard)
-      lastProgress.delete(shard)
-    }
+    for (const removed of tails.follow()) lastProgress.delete(removed)
   }
   // The caller may be inside a call or a trace, and the loops outlive both.
   context.events.detached(followShards)
@@ -183,10 +139,10 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
     controller.abort()
     leaveClosing()
     await Promise.all(loops)
-    await Promise.all(tailLoops)
+    await tails.ended()
     await Promise.all([keeper.ended(), expiry.ended(), finisher.ended()])
     // A failed save only repeats work: the leases expire, and the next round starts at the last saved place.
-    await Promise.allSettled([...Array.from(tails.values(), ({ tail }) => tail.release()), reporter.save()])
+    await Promise.allSettled([tails.release(), reporter.save()])
   }
 
   return {
@@ -194,11 +150,7 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
     [Symbol.asyncDispose]: stop,
     status: () => ({
       isRunning: !signal.aborted,
-      shards: Array.from(tails.values(), ({ tail, lastRoundAt }) => ({
-        isMine: tail.isMine,
-        lagMs: tail.lagMs,
-        lastRoundAt: lastRoundAt(),
-      })),
+      shards: tails.status(),
       totals: { ...reporter.totals },
       purged: purger.purged,
       expired: expiry.deleted,
@@ -216,84 +168,4 @@ function callOnError(context: EngineContext, onError: CleanerOptions['onError'],
     () => onError?.(error),
     (failure) => context.onWarning(`onError of startCleaner failed: ${String(failure)}`),
   )
-}
-
-interface Follower {
-  readonly tail: Tail
-  /** Fires at the end of the cleaner, and when it leaves the shard. */
-  readonly signal: AbortSignal
-  readonly leave: () => void
-  readonly round: () => Promise<number>
-  readonly lastRoundAt: () => Date | undefined
-}
-
-function followShard(
-  context: EngineContext,
-  shard: number,
-  options: CleanerOptions & Tuning,
-  shared: {
-    readonly signal: AbortSignal
-    readonly owner: string
-    readonly leaseMs: number
-    readonly reporter: Reporter
-    readonly expiry: ExpiryRounds
-  },
-): Follower {
-  const tail = createTail(context, shard, {
-    owner: shared.owner,
-    leaseMs: shared.leaseMs,
-    rowsPerRound: options.rowsPerRound ?? 5_000,
-    lookBackMs: options.lookBackMs,
-    maxLagMs: options.maxLagMs,
-  })
-  const intervalMs = options.intervalMs ?? 1_000
-  const idleIntervalMs = Math.max(intervalMs, options.idleIntervalMs)
-  let pause = intervalMs
-  let lastRoundAt: number | undefined
-  const left = new AbortController()
-  const signal = AbortSignal.any([shared.signal, left.signal])
-
-  async function round(): Promise<number> {
-    const { graceMs, onProblem } = options
-    const { pass, total, removed } = countByIndex(createPass(context, { signal, graceMs, onProblem }))
-    // Read before the round: another round may reload the catalog while this one fails.
-    const known = cleanableIndexes(context)
-    try {
-      const targets = known.map((entry) => indexTarget(context, entry))
-      const looked = await tail.round(pass, targets)
-      lastRoundAt = context.time.now()
-      // The lease of the tail ensures that only one process deletes expired entities of the shard.
-      if (tail.isMine) shared.expiry.start(shard)
-      pause = looked === 0 || looked === undefined ? Math.min(pause * 2, idleIntervalMs) : intervalMs
-      return tail.lagMs > 0 ? 0 : pause
-    } catch (error) {
-      if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
-      // If an index of the round was dropped, the next round succeeds without it.
-      await context.catalog.reload({ signal })
-      const current = new Set(cleanableIndexes(context).map(({ table }) => table))
-      if (known.every(({ table }) => current.has(table))) throw error
-      return 0
-    } finally {
-      const tally = total()
-      shared.reporter.count(tally)
-      const { name } = shardAt(context, shard)
-      const { lagMs } = tail
-      if (tail.isMine)
-        context.events.happened({
-          kind: 'round',
-          shard: name,
-          lagMs,
-          ...countsOf(tally),
-          removedByIndex: removed(),
-        })
-    }
-  }
-
-  return {
-    tail,
-    signal,
-    leave: () => left.abort(),
-    round,
-    lastRoundAt: () => (lastRoundAt === undefined ? undefined : new Date(lastRoundAt)),
-  }
 }
