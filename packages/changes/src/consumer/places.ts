@@ -6,12 +6,12 @@ export function comparePlaces(a: UpdatedPlace, b: UpdatedPlace): number {
 }
 
 /** Returns the latest place; the beginning if the list is empty. */
-export function newestOf(places: readonly UpdatedPlace[]): UpdatedPlace {
-  return places.reduce((newest, place) => (comparePlaces(place, newest) > 0 ? place : newest), placeAt(0))
+export function latestOf(places: readonly UpdatedPlace[]): UpdatedPlace {
+  return places.reduce((latest, place) => (comparePlaces(place, latest) > 0 ? place : latest), placeAt(0))
 }
 
 /** Returns the earliest place; one after all others if the list is empty. */
-export function oldestOf(places: readonly UpdatedPlace[]): UpdatedPlace {
+export function earliestOf(places: readonly UpdatedPlace[]): UpdatedPlace {
   const last = { updated: Infinity, addedId: 0 }
-  return places.reduce((oldest, place) => (comparePlaces(place, oldest) < 0 ? place : oldest), last)
+  return places.reduce((earliest, place) => (comparePlaces(place, earliest) < 0 ? place : earliest), last)
 }

@@ -17,7 +17,7 @@ export interface RetryTurns {
 /** Changes per round of retries, for all partitions together. */
 const RETRIES = 100
 
-/** @param due - returns the due changes of a partition, longest wait first */
+/** Creates the turns of a shard. `due` returns the due changes of a partition, longest wait first. */
 export function createRetryTurns(due: (partition: HeldPartition) => readonly Failing[]): RetryTurns {
   let turn = 0
   const lastTurn = new WeakMap<HeldPartition, number>()

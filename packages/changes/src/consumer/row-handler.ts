@@ -113,7 +113,7 @@ export function createRowHandler(
   }
 
   /** Calls the handler. Resolves to undefined, without a call, if the leases may have expired while codec entries were loaded. */
-  async function handle(partition: HeldPartition, row: EntityRow): Promise<boolean | undefined> {
+  async function callHandler(partition: HeldPartition, row: EntityRow): Promise<boolean | undefined> {
     const id = formatId(row.id)
     const known = partition.failing.get(id)
     if (known === undefined && partition.failing.size >= MAX_FAILING) return false
@@ -153,7 +153,7 @@ export function createRowHandler(
         const isLate = (): boolean => elapsed() > beginBy
         const begin = (): Promise<boolean | undefined> | false | undefined => {
           if (signal.aborted || !partition.isHeld) return false
-          return leases.isSure ? handle(partition, row) : undefined
+          return leases.isSure ? callHandler(partition, row) : undefined
         }
         const outcome = await (kind === 'new'
           ? limit(() => (isLate() ? false : begin()))

@@ -15,7 +15,7 @@ import {
 import { lagOf } from '../records/lag.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 import type { PassedChanges } from './passed-changes.ts'
-import { comparePlaces, newestOf, oldestOf } from './places.ts'
+import { comparePlaces, earliestOf, latestOf } from './places.ts'
 import type { Replays } from './replays.ts'
 import type { RetrySlots } from './retry-slots.ts'
 import { createReadDueRows } from './due-rows.ts'
@@ -144,7 +144,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     // Compares with the newest place: after the floor was raised again, only a place that is still ahead of it shows that it fell.
     const readable = await readableFloor(
       currentShard(),
-      newestOf(leases.held.map(empty.endFor)),
+      latestOf(leases.held.map(empty.endFor)),
       pollMs,
       signal,
     )
@@ -202,7 +202,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     const page = await lastingPage(
       currentShard(),
       {
-        after: oldestOf(partitions.map(({ place }) => place)),
+        after: earliestOf(partitions.map(({ place }) => place)),
         until,
         of: { count: PARTITIONS, some: [...byNumber.keys()] },
       },
@@ -317,7 +317,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       if (leases.held.length === 0) return 0
       if (clock === undefined) return undefined
       const { floor, now, at: readAt } = clock
-      const { updated } = oldestOf(leases.held.map(empty.endFor))
+      const { updated } = earliestOf(leases.held.map(empty.endFor))
       // If everything up to the floor is handled, nothing was late at that read, even with a clock behind the floor.
       const lagMs = updated >= floor && floor > now ? 0 : lagOf(updated, now)
       return lagMs === undefined ? undefined : Math.round(Math.max(0, lagMs + elapsed() - readAt))

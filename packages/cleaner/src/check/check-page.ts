@@ -16,9 +16,8 @@ export interface MissingCounts {
 
 /**
  * Checks one page of entities: adds rows that are missing where they are read, and returns their confirmed number by index. On the other shard of
- * a move, rows are missing until its mover has copied them. Rows of an entity that is written at every
- * look count as missing too, so that the check repeats. Claims of another entity are counted separately, because repeating the check would
- * not help.
+ * a move, rows are missing until its mover has copied them. Rows of an entity that is written at every look count as missing too, so that the
+ * check repeats. Claims of another entity are counted separately, because another check would find them again.
  */
 export async function checkEntityPage(
   pass: RepairPass,

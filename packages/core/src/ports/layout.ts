@@ -21,9 +21,10 @@ export interface LayoutShard {
   /** Its buckets as ascending ranges, such as `0-76,97`; undefined for a router without buckets. */
   readonly buckets?: string | undefined
   /**
-   * `joining`: its tables and codec entries are being completed. It has no buckets. Undefined: it serves. `draining`: its buckets are moving to
-   * other shards, and none moves there.
-   * `removed`: no process sends a statement to its database, which may be gone. It has no buckets, and keeps its number.
+   * - `joining`: its tables and codec entries are being completed. It has no buckets.
+   * - undefined: it serves.
+   * - `draining`: its buckets are moving to other shards, and none moves there.
+   * - `removed`: no process sends a statement to its database, which may be gone. It has no buckets, and keeps its number.
    */
   readonly state?: 'joining' | 'draining' | 'removed' | undefined
   /** The buckets that a removed shard had given up: followers of changes need the record, and cannot read it on the shard any more. */

@@ -2,12 +2,12 @@ import { isLooseleafError, LooseleafError, type CallOptions } from '@looseleaf/c
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { leadingShard, releaseLease, underLease, untilFree } from '@looseleaf/protocol/internal'
 
-/** Milliseconds after which the lease of a dead process ends. One process at a time adds or drops indexes. */
+/** Milliseconds after which the lease of a dead process ends. */
 const LEASE_MS = 60_000
 const TASK = 'catalog'
 const RETRY_MS = 250
 
-/** Works under the lease of the catalog. Throws `SHARD_BUSY` if another process has it for two minutes. */
+/** Runs `work` under the lease that only one process has to add or drop indexes. Throws `SHARD_BUSY` if another one keeps it for two minutes. */
 export async function exclusively<T>(
   context: EngineContext,
   options: CallOptions,

@@ -72,25 +72,19 @@ type StoredPolicies = Pick<ShardCatalog, 'mayDefer' | keyof StorePolicies>
 
 /** Returns the policies of a catalog after a change; `before` is empty for a new store. */
 export function withPolicies(before: StoredPolicies, change: PolicyChange): StoredPolicies {
-  const { deleteDelayMs = before.deleteDelayMs, onIndexFailure = before.onIndexFailure } = change
-  const { keepTombstonesMs = before.keepTombstonesMs } = change
   return {
-    deleteDelayMs,
-    onIndexFailure,
-    keepTombstonesMs,
+    deleteDelayMs: change.deleteDelayMs ?? before.deleteDelayMs,
+    onIndexFailure: change.onIndexFailure ?? before.onIndexFailure,
+    keepTombstonesMs: change.keepTombstonesMs ?? before.keepTombstonesMs,
     // Stays true for ever, because rows may stay pending for long.
     mayDefer: change.onIndexFailure === 'defer' ? true : before.mayDefer,
   }
 }
 
-function includes(
-  stored: StoredPolicies,
-  { deleteDelayMs, onIndexFailure, keepTombstonesMs }: PolicyChange,
-): boolean {
-  return (
-    (keepTombstonesMs === undefined || stored.keepTombstonesMs === keepTombstonesMs) &&
-    (deleteDelayMs === undefined || stored.deleteDelayMs === deleteDelayMs) &&
-    (onIndexFailure === undefined || stored.onIndexFailure === onIndexFailure)
+/** Tells whether a store has every policy that is given. */
+function includes(stored: StoredPolicies, given: PolicyChange): boolean {
+  return (['deleteDelayMs', 'onIndexFailure', 'keepTombstonesMs'] as const).every(
+    (name) => given[name] === undefined || given[name] === stored[name],
   )
 }
 

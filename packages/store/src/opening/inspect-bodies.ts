@@ -7,8 +7,8 @@ import { decodingProblem, type Decoding } from './check-codec.ts'
 /** Bytes. Longer bodies are skipped. */
 const MAX_BODY = 16 * 1024
 
-export interface LookOptions extends CallOptions {
-  /** Number of the oldest bodies of each shard to look at, and of those written last. */
+export interface InspectOptions extends CallOptions {
+  /** Number of the oldest bodies of each shard to decode, and of those written last. */
   readonly rows: number
 }
 
@@ -25,7 +25,7 @@ export interface BrokenCodecEntry {
   readonly bodies: number
 }
 
-/** The result of a look at a sample of bodies. */
+/** The result of an inspection of some bodies. */
 export interface BodyInspection {
   readonly bodies: number
   /** False if a shard did not answer, so that there may be more to find. */
@@ -39,9 +39,9 @@ export interface BodyInspection {
 }
 
 /** The codec entries that bodies refer to, with the number of bodies. */
-type References = Map<string, { readonly kind: string; bodies: number }>
+type References = Map<string, { readonly kind: string; readonly bodies: number }>
 
-interface LookAtShard {
+interface InspectedSample {
   readonly bodies: number
   readonly references: References
   readonly failures: readonly { readonly refersTo: readonly string[]; readonly error: unknown }[]
@@ -54,7 +54,7 @@ interface StoredRow {
   readonly shard: string
   readonly id: string
   readonly kind: string
-  readonly isWhole: boolean
+  readonly isIntact: boolean
 }
 
 /**
@@ -63,34 +63,34 @@ interface StoredRow {
  */
 export async function inspectBodies(
   context: Pick<EngineContext, 'driver' | 'codec' | 'bodies'>,
-  { rows, ...call }: LookOptions,
+  { rows, ...call }: InspectOptions,
 ): Promise<BodyInspection> {
   const shards = presentShards(context.driver)
   const samples = shards.map((shard) => sampleBodies(shard, { rows, maxBody: MAX_BODY, ...call }))
-  return lookAtSamples(samples, shards, context, call)
+  return inspectSamples(samples, shards, context, call)
 }
 
-/** Does `inspectBodies` with existing samples of these shards. */
-export async function lookAtSamples(
+/** As `inspectBodies`, with existing samples of these shards. */
+export async function inspectSamples(
   samples: readonly BodySample[],
   shards: readonly Shard[],
   decoding: Decoding,
   call: CallOptions = {},
 ): Promise<BodyInspection> {
-  const looks = await Promise.all(samples.map((sample) => lookAt(sample, decoding)))
+  const inspected = await Promise.all(samples.map((sample) => inspectSample(sample, decoding)))
   const { codec } = decoding
   // Read after the bodies, because a codec entry is stored before the bodies that refer to it.
   const stored = await storedRows(shards, codec, call)
-  const broken = stored === undefined ? [] : brokenOf(looks, stored)
+  const broken = stored === undefined ? [] : brokenOf(inspected, stored)
   const lost = new Set(broken.filter(({ isLost }) => isLost).map(({ id }) => id))
-  const others = looks
+  const others = inspected
     .flatMap(({ failures }) => failures)
     .filter(({ refersTo }) => !refersTo.some((id) => lost.has(id)))
   return {
-    bodies: looks.reduce((sum, look) => sum + look.bodies, 0),
+    bodies: inspected.reduce((sum, { bodies }) => sum + bodies, 0),
     isWhole:
       samples.every(({ answers }) => answers) &&
-      looks.every(({ isWhole }) => isWhole) &&
+      inspected.every(({ isWhole }) => isWhole) &&
       (stored !== undefined || !('codecEntries' in codec)),
     broken,
     undecodable: others.length,
@@ -98,25 +98,21 @@ export async function lookAtSamples(
   }
 }
 
-async function lookAt(sample: BodySample, { codec, bodies }: Decoding): Promise<LookAtShard> {
+async function inspectSample(sample: BodySample, { codec, bodies }: Decoding): Promise<InspectedSample> {
   const references: References = new Map()
   const failures: { readonly refersTo: readonly string[]; readonly error: unknown }[] = []
   const seen = new Set<number>()
   let seenBodies = 0
   let isWhole = true
 
-  async function look(rows: readonly EntityPageRow[]): Promise<void> {
+  async function decodeAll(rows: readonly EntityPageRow[]): Promise<void> {
     for (const { addedId, body } of rows) {
       if (body === null || body === undefined || seen.has(addedId)) continue
       seen.add(addedId)
       seenBodies++
       const { shape, dictionary } = codec.describe?.(body) ?? {}
-      for (const [kind, id] of Object.entries({ shape, dictionary })) {
-        if (id === undefined) continue
-        const found = references.get(id)
-        if (found === undefined) references.set(id, { kind, bodies: 1 })
-        else found.bodies++
-      }
+      for (const [kind, id] of Object.entries({ shape, dictionary }))
+        if (id !== undefined) addReferences(references, id, kind, 1)
       try {
         await bodies.decode(body, sample.shard)
       } catch (error) {
@@ -128,8 +124,8 @@ async function lookAt(sample: BodySample, { codec, bodies }: Decoding): Promise<
     }
   }
 
-  await look(await sample.oldest())
-  await look(await sample.newest())
+  await decodeAll(await sample.oldest())
+  await decodeAll(await sample.newest())
   return { bodies: seenBodies, references, failures, isWhole }
 }
 
@@ -148,7 +144,7 @@ async function storedRows(
           if (isLooseleafError(error, 'NOT_MIGRATED')) return []
           throw error
         })
-        return rows.map((row) => ({ shard: name, id: row.id, kind: row.kind, isWhole: learn(row) }))
+        return rows.map((row) => ({ shard: name, id: row.id, kind: row.kind, isIntact: learn(row) }))
       }),
     )
     return onShards.flat()
@@ -158,20 +154,25 @@ async function storedRows(
   }
 }
 
-function brokenOf(looks: readonly LookAtShard[], stored: readonly StoredRow[]): readonly BrokenCodecEntry[] {
+function addReferences(references: References, id: string, kind: string, bodies: number): void {
+  references.set(id, { kind, bodies: (references.get(id)?.bodies ?? 0) + bodies })
+}
+
+function brokenOf(
+  inspected: readonly InspectedSample[],
+  stored: readonly StoredRow[],
+): readonly BrokenCodecEntry[] {
   const rows = Map.groupBy(stored, ({ id }) => id)
   const references: References = new Map()
-  for (const [id, { kind, bodies }] of looks.flatMap((look) => [...look.references])) {
-    const sum = bodies + (references.get(id)?.bodies ?? 0)
-    references.set(id, { kind, bodies: sum })
-  }
+  for (const sample of inspected)
+    for (const [id, { kind, bodies }] of sample.references) addReferences(references, id, kind, bodies)
   return Array.from(new Set([...references.keys(), ...rows.keys()]), (id) => {
     const copies = rows.get(id) ?? []
     return {
       id,
       kind: references.get(id)?.kind ?? copies[0]?.kind ?? '',
-      damagedOn: copies.filter(({ isWhole }) => !isWhole).map(({ shard }) => shard),
-      isLost: !copies.some(({ isWhole }) => isWhole),
+      damagedOn: copies.filter(({ isIntact }) => !isIntact).map(({ shard }) => shard),
+      isLost: !copies.some(({ isIntact }) => isIntact),
       bodies: references.get(id)?.bodies ?? 0,
     }
   })
@@ -182,10 +183,10 @@ function brokenOf(looks: readonly LookAtShard[], stored: readonly StoredRow[]): 
 /** Describes, for people, the problem of a broken codec entry and its repair. */
 export function brokenText(
   { id, kind, damagedOn, isLost, bodies }: BrokenCodecEntry,
-  look: BodyInspection,
+  inspection: BodyInspection,
 ): { readonly about: string; readonly problem: string; readonly instruction: string } {
   const where = damagedOn.join(', ')
-  const referring = `${bodies} of the ${look.bodies} bodies that were looked at refer to it${isLost ? ': they are BODY_UNKNOWN' : ''}`
+  const referring = `${bodies} of the ${inspection.bodies} bodies that were looked at refer to it${isLost ? ': they are BODY_UNKNOWN' : ''}`
   const problem = damagedOn.length === 0 ? 'no shard that answers has it' : `its row is damaged on ${where}`
   const whole = damagedOn.length > 0 && isLost ? ', and no shard has it whole' : ''
   const first = damagedOn.length > 0 ? 'delete the damaged row; ' : ''

@@ -22,7 +22,7 @@ import { sampleBodies, type BodySample } from './body-sample.ts'
 import { checkCodec, type Decoding } from './check-codec.ts'
 import { checkRouter } from './check-router.ts'
 import { createCodecEntryKeeper } from './codec-entry-keeper.ts'
-import { brokenText, lookAtSamples } from './inspect-bodies.ts'
+import { brokenText, inspectSamples } from './inspect-bodies.ts'
 import { openStore, warnOfShards } from './open-store.ts'
 import { bodiesWithEntries, plainBodies } from './stored-bodies.ts'
 import { undefinedKinds } from './undefined-kinds.ts'
@@ -47,7 +47,7 @@ async function warnOfLostEntries(
   decoding: Decoding,
   onWarning: (message: string) => void,
 ): Promise<void> {
-  const look = await lookAtSamples(samples, shards, decoding)
+  const look = await inspectSamples(samples, shards, decoding)
   for (const lost of look.broken.filter(({ isLost }) => isLost).slice(0, MAX_NAMED)) {
     const { about, problem, instruction } = brokenText(lost, look)
     onWarning(`The ${about}: ${problem}. To do: ${instruction}.`)

@@ -15,8 +15,7 @@ export function superfluousRows(
 ): readonly PlacedKey[] {
   if (supersededRows.length === 0) return supersededRows
   const byTable = Map.groupBy(supersededRows, ({ entry }) => entry.table)
-  return [...byTable.values()].flatMap((rows) => {
-    const { table } = (rows[0] as PlacedKey).entry
+  return [...byTable].flatMap(([table, rows]) => {
     const entry = indexes.find((candidate) => candidate.table === table)
     // The index was dropped, or is being dropped.
     if (entry === undefined) return []
