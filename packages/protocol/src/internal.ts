@@ -1,7 +1,7 @@
 /*
  * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
  */
-export { checkStore } from './check-store.ts'
+export { checkStore, type AnyStore } from './check-store.ts'
 export type { TakeKey } from './claims.ts'
 export { commit, commitAll, type Commit, type CommitOutcome, type EntityWrites } from './commit.ts'
 export {

@@ -8,11 +8,11 @@ import {
   shardAt,
   type Registration,
   isOfRemovedShard,
+  type AnyStore,
 } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import { checkConsumerName } from '../records/names.ts'
 import { beginningOf, register } from '../records/registry.ts'
-import type { ChangesStore } from '../changes-store.ts'
 import {
   consumeOptionKinds,
   settledOptions,
@@ -84,19 +84,14 @@ const LAST_RETRY_MS = 2_000
  * `BAD_OPTION`.
  */
 export function consume<const Kinds extends readonly ConsumedKind[]>(
-  store: ChangesStore,
+  store: AnyStore,
   name: string,
   handler: Handler<ChangedItem<Kinds[number]>>,
   options: ConsumeOptions<ChangedItem<Kinds[number]>, Kinds> & { readonly kinds: Kinds },
 ): Consumer
+export function consume(store: AnyStore, name: string, handler: Handler, options?: ConsumeOptions): Consumer
 export function consume(
-  store: ChangesStore,
-  name: string,
-  handler: Handler,
-  options?: ConsumeOptions,
-): Consumer
-export function consume(
-  store: ChangesStore,
+  store: AnyStore,
   name: string,
   handler: Handler<never>,
   options: AnyConsumeOptions = {},

@@ -8,7 +8,7 @@ import {
   type OptionKind,
 } from '@looseleaf/core/internal'
 import { isPending, mayBeOfKinds, type EngineContext } from '@looseleaf/index-engine/internal'
-import type { ChangesStore } from '../changes-store.ts'
+import type { AnyStore } from '@looseleaf/protocol/internal'
 import { changedEntity, type ChangedEntity } from './changed-entity.ts'
 
 /** A kind whose changes a consumer handles, as `defineKind` of `@looseleaf/kinds` returns it. */
@@ -61,7 +61,7 @@ export interface ChangeReader {
 }
 
 export function createChangeReader(
-  store: ChangesStore,
+  store: AnyStore,
   kinds: readonly ConsumedKind[] | undefined,
 ): ChangeReader {
   const { context } = store
@@ -76,7 +76,7 @@ export function createChangeReader(
 
 function readerOfKinds(
   context: EngineContext,
-  store: ChangesStore,
+  store: AnyStore,
   kinds: readonly ConsumedKind[],
 ): ChangeReader {
   const collections = new Map(

@@ -7,8 +7,8 @@ import {
   partitionNumbers,
   partitionTask,
   shardAt,
+  type AnyStore,
 } from '@looseleaf/protocol/internal'
-import type { ChangesStore } from '../changes-store.ts'
 import { editLetters, readLetters, type StoredLetter } from '../records/dead-letters.ts'
 import { checkConsumerName, waitingTask } from '../records/names.ts'
 import { consumerNames, unregister } from '../records/registry.ts'
@@ -30,7 +30,7 @@ const callKinds = { signal: optionKinds.signal }
 
 /** Returns the dead letters of a consumer, oldest failure first. Throws `NOT_FOUND` if the store has no such consumer. */
 export async function readDeadLetters(
-  store: ChangesStore,
+  store: AnyStore,
   consumer: string,
   options: CallOptions = {},
 ): Promise<readonly DeadLetter[]> {
@@ -59,7 +59,7 @@ export async function readDeadLetters(
  * them up within seconds. Returns their number. Throws `NOT_FOUND` if the store has no such consumer.
  */
 export async function replayDeadLetters(
-  store: ChangesStore,
+  store: AnyStore,
   consumer: string,
   ids?: readonly EntityId[],
   options: CallOptions = {},
@@ -71,7 +71,7 @@ export async function replayDeadLetters(
 
 /** Deletes dead letters, all or those of some entities. Returns their number. Throws `NOT_FOUND` if the store has no such consumer. */
 export async function discardDeadLetters(
-  store: ChangesStore,
+  store: AnyStore,
   consumer: string,
   ids?: readonly EntityId[],
   options: CallOptions = {},
@@ -86,7 +86,7 @@ export async function discardDeadLetters(
  * still be registered without its places: drop it again.
  */
 export async function dropConsumer(
-  store: ChangesStore,
+  store: AnyStore,
   consumer: string,
   options: CallOptions = {},
 ): Promise<void> {
@@ -149,7 +149,7 @@ export async function dropConsumer(
 
 async function checkKnown(
   call: string,
-  store: ChangesStore,
+  store: AnyStore,
   consumer: string,
   options: CallOptions,
 ): Promise<void> {

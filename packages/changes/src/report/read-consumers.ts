@@ -8,8 +8,8 @@ import {
   partitionTask,
   readRegistry,
   shardAt,
+  type AnyStore,
 } from '@looseleaf/protocol/internal'
-import type { ChangesStore } from '../changes-store.ts'
 import { readLetters, type LettersByPartition } from '../records/dead-letters.ts'
 import { lagOf } from '../records/lag.ts'
 import { recordFromText } from '../records/partition-record.ts'
@@ -47,7 +47,7 @@ export interface ConsumerShardReport {
 
 /** Reads the progress of all consumers of a store. A shard that does not answer is reported by its `error`. Throws if no shard answers. */
 export async function readConsumers(
-  store: ChangesStore,
+  store: AnyStore,
   options: CallOptions = {},
 ): Promise<readonly ConsumerReport[]> {
   checkStore('readConsumers', store, options, { signal: optionKinds.signal })
@@ -67,7 +67,7 @@ export async function readConsumers(
 const dateFrom = (at: number | undefined): Date | undefined => (at ? new Date(at) : undefined)
 
 async function shardReport(
-  { context }: ChangesStore,
+  { context }: AnyStore,
   consumer: string,
   shard: number,
   options: CallOptions,

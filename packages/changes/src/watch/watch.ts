@@ -8,9 +8,8 @@ import type {
   Where,
 } from '@looseleaf/index-engine'
 import { definitionData, planQuery, requireDefinition } from '@looseleaf/index-engine/internal'
-import { checkStore } from '@looseleaf/protocol/internal'
+import { checkStore, type AnyStore } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
-import type { ChangesStore } from '../changes-store.ts'
 import { createCurrentPage, versionOf, type CurrentPage } from './watched-page.ts'
 
 export interface WatchOptions extends Pick<QueryOptions, 'order' | 'limit' | 'scatter'> {
@@ -29,7 +28,7 @@ export interface WatchedPage<P extends IndexProperties> {
   readonly removed: readonly IndexedEntity<P>[]
 }
 
-export type WatchStore = ChangesStore & Pick<DataStore, 'query'>
+export type WatchStore = AnyStore & Pick<DataStore, 'query'>
 
 const watchOptionKinds: OptionKinds<WatchOptions> = {
   signal: optionKinds.signal,
@@ -40,7 +39,7 @@ const watchOptionKinds: OptionKinds<WatchOptions> = {
 }
 
 /** The watched pages of each store, by their query. */
-const watched = new WeakMap<ChangesStore['context'], Map<string, CurrentPage>>()
+const watched = new WeakMap<AnyStore['context'], Map<string, CurrentPage>>()
 
 /**
  * Yields the first page of a query, and the page again whenever it has changed, until the loop is left or the signal fires. A write shows

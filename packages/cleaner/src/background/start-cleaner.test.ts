@@ -1,6 +1,7 @@
 import { LooseleafError, type Time } from '@looseleaf/core'
 import { systemTime } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import type { AnyStore } from '@looseleaf/protocol/internal'
 import { expect, onTestFinished, test } from 'vitest'
 import { watchedDriver } from '../../test/broken-driver.ts'
 import {
@@ -15,13 +16,12 @@ import {
   found,
 } from '../../test/stores.ts'
 import { leapingTime, until } from '@looseleaf-tooling/kit/times'
-import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { readCleanerReport } from '../report/cleaner-report.ts'
 import type { Tuned } from '../pass/tuning.ts'
 import type { CleanerOptions } from './cleaner-options.ts'
 import { startTunedCleaner, type Cleaner } from './start-cleaner.ts'
 
-function start(store: CleanerStore, options?: Tuned<CleanerOptions>): Cleaner {
+function start(store: AnyStore, options?: Tuned<CleanerOptions>): Cleaner {
   const cleaner = startTunedCleaner(store, options)
   onTestFinished(() => cleaner.stop())
   return cleaner

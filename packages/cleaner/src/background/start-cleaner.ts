@@ -1,11 +1,10 @@
 import { isLooseleafError } from '@looseleaf/core'
 import { backgroundLoop, guarded, inBackground, onRejected } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { isOfRemovedShard, checkStore, createThrottle } from '@looseleaf/protocol/internal'
+import { isOfRemovedShard, checkStore, createThrottle, type AnyStore } from '@looseleaf/protocol/internal'
 import type { CleanProgress } from '../clean/progress.ts'
 import { drainKnown } from '../drain/drain-pending.ts'
 import { createExpiryRounds } from '../expire/expiry-rounds.ts'
-import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { tuningOf, type Tuned, type Tuning } from '../pass/tuning.ts'
 import { createPurger } from '../purge/purger.ts'
 import { createKeptRemovals } from '../repair/kept-removals.ts'
@@ -34,13 +33,13 @@ const HOUR = 3_600_000
  * one in some or all processes of the store; they share the work. Throws `BAD_OPTION` for bad arguments. Later errors go to `status` and `onError`, and the work is retried. The cleaner ends with its
  * store: `store.close()` stops it, and waits up to five seconds for that.
  */
-export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): Cleaner {
+export function startCleaner(store: AnyStore, given: CleanerOptions = {}): Cleaner {
   checkStore('startCleaner', store, given, cleanerOptionKinds)
   return startTunedCleaner(store, given)
 }
 
 /** As `startCleaner`, with a tuning, and without a check of the options. */
-export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptions> = {}): Cleaner {
+export function startTunedCleaner(store: AnyStore, given: Tuned<CleanerOptions> = {}): Cleaner {
   const controller = new AbortController()
   const { signal } = controller
   const time = given.keepAlive ? store.context.time : inBackground(store.context.time)

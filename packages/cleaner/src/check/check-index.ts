@@ -1,7 +1,7 @@
 import { formatId, LooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
 import { optionKinds, withCallbacks, type CatalogEntry, type OptionKinds } from '@looseleaf/core/internal'
 import { isClaimsOf, keptRowsMs, presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
-import { checkStore, pagesOfRows, shardAt } from '@looseleaf/protocol/internal'
+import { checkStore, pagesOfRows, shardAt, type AnyStore } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import { danglingAmong } from '../look/dangling-among.ts'
 import { derivedBatches } from '../look/derive-entity.ts'
@@ -20,7 +20,6 @@ import {
 import { rate, type Problem } from '../pass/pass-options.ts'
 import { createPass, type Pass } from '../pass/pass.ts'
 import { TUNING, type Tuned } from '../pass/tuning.ts'
-import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { chunks } from '../tools/chunks.ts'
 import { untilOneFails } from '../tools/until-one-fails.ts'
 import { candidatesOf, confirm, mergeCandidates, type Candidate, type ConfirmOptions } from './confirm.ts'
@@ -89,7 +88,7 @@ interface Counts {
  * one; `{ name, generation }` names any other. Throws `INDEX_NOT_FOUND`.
  */
 export async function checkIndex(
-  store: CleanerStore,
+  store: AnyStore,
   name: IndexName,
   options: CheckOptions = {},
 ): Promise<CheckResult> {
@@ -99,7 +98,7 @@ export async function checkIndex(
 
 /** As `checkIndex`, with a tuning, and without a check of the options. */
 export async function tunedCheckIndex(
-  store: CleanerStore,
+  store: AnyStore,
   name: IndexName,
   options: Tuned<CheckOptions> = {},
 ): Promise<CheckResult> {

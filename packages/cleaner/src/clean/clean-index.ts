@@ -19,6 +19,7 @@ import {
   shardAt,
   createThrottle,
   type Throttle,
+  type AnyStore,
 } from '@looseleaf/protocol/internal'
 import { checkNames } from '../pass/check-names.ts'
 import {
@@ -30,7 +31,6 @@ import {
 } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import { emptyTally, sumTallies, type Tally } from '../pass/tally.ts'
-import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { tuningOf, type Tuned } from '../pass/tuning.ts'
 import type { CleanJob } from './clean-job.ts'
 import { completePhase } from './complete-phase.ts'
@@ -107,7 +107,7 @@ export interface CleanResult {
  * the progress; `ABORTED`; and errors of shards.
  */
 export async function cleanIndex(
-  store: CleanerStore,
+  store: AnyStore,
   names?: IndexName | readonly IndexName[],
   options: CleanOptions = {},
 ): Promise<CleanResult> {
@@ -117,7 +117,7 @@ export async function cleanIndex(
 
 /** As `cleanIndex`, with a tuning, and without a check of the options. */
 export async function tunedCleanIndex(
-  store: CleanerStore,
+  store: AnyStore,
   names?: IndexName | readonly IndexName[],
   options: Tuned<CleanOptions> = {},
 ): Promise<CleanResult> {

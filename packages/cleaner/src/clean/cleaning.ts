@@ -1,7 +1,6 @@
-import { checkStore } from '@looseleaf/protocol/internal'
+import { checkStore, type AnyStore } from '@looseleaf/protocol/internal'
 import { checkNames } from '../pass/check-names.ts'
 import type { IndexName } from '../pass/index-target.ts'
-import type { CleanerStore } from '../pass/cleaner-store.ts'
 import type { Tuned } from '../pass/tuning.ts'
 import { tunedCleanIndex, cleanOptionKinds, type CleanOptions, type CleanResult } from './clean-index.ts'
 import type { CleanProgress } from './progress.ts'
@@ -17,7 +16,7 @@ const { onProgress: _, ...cleaningOptionKinds } = cleanOptionKinds
  * after the current page, and the next call resumes there. Errors of the work end the loop. The iterator returns the result of `cleanIndex`.
  */
 export function cleaning(
-  store: CleanerStore,
+  store: AnyStore,
   names?: IndexName | readonly IndexName[],
   options: CleaningOptions = {},
 ): AsyncGenerator<CleanProgress, CleanResult, undefined> {
@@ -28,7 +27,7 @@ export function cleaning(
 
 /** As `cleaning`, with a tuning, and without a check of the options. */
 export async function* tunedCleaning(
-  store: CleanerStore,
+  store: AnyStore,
   names?: IndexName | readonly IndexName[],
   options: Tuned<CleaningOptions> = {},
 ): AsyncGenerator<CleanProgress, CleanResult, undefined> {

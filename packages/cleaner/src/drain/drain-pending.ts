@@ -15,12 +15,12 @@ import {
   movedOrUndone,
   shardAt,
   upTo,
+  type AnyStore,
 } from '@looseleaf/protocol/internal'
 import { readDerived } from '../look/read-entities.ts'
 import { indexTarget, type IndexTarget } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import { watchUnreadable, type Pass } from '../pass/pass.ts'
-import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { createKeptRemovals, type KeptRemovals } from '../repair/kept-removals.ts'
 import { reconcile } from '../repair/reconcile.ts'
 import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
@@ -32,7 +32,7 @@ const PAGE = 200
  * Writes the index rows that were left pending because their shard did not answer, and deletes the pending rows. Returns their number. If a
  * shard still does not answer, drains the rest and throws the error of that shard.
  */
-export async function drainPending(store: CleanerStore, options: PassOptions = {}): Promise<number> {
+export async function drainPending(store: AnyStore, options: PassOptions = {}): Promise<number> {
   checkStore('drainPending', store, options, passOptionKinds)
   const { context } = store
   if (!context.catalog.current().mayDefer) await context.catalog.reload({ signal: options.signal })

@@ -1,12 +1,11 @@
 import type { CallOptions } from '@looseleaf/core'
 import { optionKinds } from '@looseleaf/core/internal'
 import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
-import { checkStore, shardAt } from '@looseleaf/protocol/internal'
+import { checkStore, shardAt, type AnyStore } from '@looseleaf/protocol/internal'
 import { partTask } from '../clean/part-lease.ts'
 import { partFromText } from '../clean/part.ts'
 import { loadRuns } from '../clean/run-record.ts'
 import { cleanableIndexes } from '../pass/index-target.ts'
-import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { reportIndex, type IndexReport, type PartsOnShard } from './index-report.ts'
 import { isOfShard, reportShard, type ShardReport } from './shard-report.ts'
 import { readSummary, type CleanerSummary } from './summary.ts'
@@ -21,10 +20,7 @@ export interface CleanerReport extends CleanerSummary {
  * Reads what the cleaners of all processes have found, how far they are behind the writes, and the state of each index. Any process may call it,
  * with or without a cleaner. Reads few rows and counts none. Throws if the leading shard does not answer.
  */
-export async function readCleanerReport(
-  store: CleanerStore,
-  options: CallOptions = {},
-): Promise<CleanerReport> {
+export async function readCleanerReport(store: AnyStore, options: CallOptions = {}): Promise<CleanerReport> {
   checkStore('readCleanerReport', store, options, { signal: optionKinds.signal })
   const { context } = store
   await context.catalog.reload(options)
@@ -47,7 +43,7 @@ export async function readCleanerReport(
  * also the leading one.
  */
 export async function readShardReports(
-  store: CleanerStore,
+  store: AnyStore,
   options: CallOptions = {},
 ): Promise<readonly ShardReport[]> {
   checkStore('readShardReports', store, options, { signal: optionKinds.signal })

@@ -1,13 +1,12 @@
 import type { CallOptions } from '@looseleaf/core'
 import { optionKinds } from '@looseleaf/core/internal'
 import { presentShards } from '@looseleaf/index-engine/internal'
-import { checkStore } from '@looseleaf/protocol/internal'
+import { checkStore, type AnyStore } from '@looseleaf/protocol/internal'
 import { partTask } from '../clean/part-lease.ts'
-import type { CleanerStore } from '../pass/cleaner-store.ts'
 
 /** Returns the number of workers that now have parts of each of these index tables. */
 export async function readWorkers(
-  store: CleanerStore,
+  store: AnyStore,
   tables: readonly string[],
   options: CallOptions = {},
 ): Promise<ReadonlyMap<string, number>> {

@@ -7,6 +7,7 @@ import {
   shardAt,
   walkUnread,
   watchOwned,
+  type AnyStore,
 } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import { entityPages, type EntityPagesOptions } from '../look/entity-pages.ts'
@@ -15,7 +16,6 @@ import { indexesNamed, indexTarget, type IndexTarget } from '../pass/index-targe
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import type { Tally } from '../pass/tally.ts'
 import { TUNING, type Tuned } from '../pass/tuning.ts'
-import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
 import { untilOneFails } from '../tools/until-one-fails.ts'
 import { sweepEntityPage } from './sweep-entities.ts'
@@ -38,23 +38,23 @@ const sweepOptionKinds: OptionKinds<SweepOptions> = {
  * Reads all entities that are there when their shard's turn comes, and adds their missing rows. Entities of a bucket that moves meanwhile are read
  * at its new shard, so some are read twice; with `shard` they are left out. Returns the counts. Throws `INDEX_NOT_FOUND` and errors of shards.
  */
-export async function sweepEntities(store: CleanerStore, options: Tuned<SweepOptions> = {}): Promise<Tally> {
+export async function sweepEntities(store: AnyStore, options: Tuned<SweepOptions> = {}): Promise<Tally> {
   return onShards('sweepEntities', store, options, ['entities'])
 }
 
 /** Reads all index rows, and deletes those that match no committed entity. Returns the counts. Throws like `sweepEntities`. */
-export async function sweepIndex(store: CleanerStore, options: Tuned<SweepOptions> = {}): Promise<Tally> {
+export async function sweepIndex(store: AnyStore, options: Tuned<SweepOptions> = {}): Promise<Tally> {
   return onShards('sweepIndex', store, options, ['rows'])
 }
 
 /** Runs `sweepEntities` and `sweepIndex` once, without progress or leases. To be able to resume, use `cleanIndex`. */
-export async function sweep(store: CleanerStore, options: SweepOptions = {}): Promise<Tally> {
+export async function sweep(store: AnyStore, options: SweepOptions = {}): Promise<Tally> {
   checkStore('sweep', store, options, sweepOptionKinds)
   return tunedSweep(store, options)
 }
 
 /** As `sweep`, with a tuning, and without a check of the options. */
-export async function tunedSweep(store: CleanerStore, options: Tuned<SweepOptions> = {}): Promise<Tally> {
+export async function tunedSweep(store: AnyStore, options: Tuned<SweepOptions> = {}): Promise<Tally> {
   return onShards('sweep', store, options, ['entities', 'rows'])
 }
 
@@ -114,7 +114,7 @@ type Direction = 'entities' | 'rows'
 
 async function onShards(
   call: string,
-  store: CleanerStore,
+  store: AnyStore,
   options: Tuned<SweepOptions>,
   directions: readonly Direction[],
 ): Promise<Tally> {

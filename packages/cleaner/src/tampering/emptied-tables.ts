@@ -1,10 +1,9 @@
 import { isLooseleafError, type CallOptions } from '@looseleaf/core'
 import { optionKinds } from '@looseleaf/core/internal'
 import { presentShards } from '@looseleaf/index-engine/internal'
-import { checkStore } from '@looseleaf/protocol/internal'
+import { checkStore, type AnyStore } from '@looseleaf/protocol/internal'
 import { loadWitnesses } from './witness-record.ts'
 import { cleanableIndexes } from '../pass/index-target.ts'
-import type { CleanerStore } from '../pass/cleaner-store.ts'
 
 /** An index table that a cleaner found emptied, as by TRUNCATE. */
 export interface EmptiedTable {
@@ -20,7 +19,7 @@ export interface EmptiedTable {
 
 /** Returns the index tables that cleaners found emptied, as long as their indexes are in use. Skips shards that do not answer. */
 export async function readEmptiedTables(
-  store: CleanerStore,
+  store: AnyStore,
   options: CallOptions = {},
 ): Promise<readonly EmptiedTable[]> {
   checkStore('readEmptiedTables', store, options, { signal: optionKinds.signal })

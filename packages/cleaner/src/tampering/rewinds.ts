@@ -8,10 +8,10 @@ import {
   rewindOf,
   type MarkLook,
   type Rewind,
+  type AnyStore,
 } from '@looseleaf/protocol/internal'
 import { createMarkKeeper } from './keep-marks.ts'
 import { isSweptSince } from './swept-since.ts'
-import type { CleanerStore } from '../pass/cleaner-store.ts'
 
 export { rewindText } from '@looseleaf/protocol/internal'
 
@@ -25,7 +25,7 @@ export interface ShardRewind extends Rewind {
  * that began later. Skips shards that do not answer.
  */
 export async function readRewinds(
-  store: CleanerStore,
+  store: AnyStore,
   options: CallOptions = {},
 ): Promise<readonly ShardRewind[]> {
   checkStore('readRewinds', store, options, { signal: optionKinds.signal })
@@ -36,7 +36,7 @@ export async function readRewinds(
 }
 
 /** Compares and raises the marks of all shards once, for programs without `startCleaner`. */
-export async function checkRewinds(store: CleanerStore, options: CallOptions = {}): Promise<void> {
+export async function checkRewinds(store: AnyStore, options: CallOptions = {}): Promise<void> {
   checkStore('checkRewinds', store, options, { signal: optionKinds.signal })
   const { context } = store
   await createMarkKeeper(context, context.random.uuid()).look(options)

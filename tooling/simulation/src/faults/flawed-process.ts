@@ -1,4 +1,4 @@
-import { drainPending, type CleanerStore } from '@looseleaf/cleaner/internal'
+import { drainPending } from '@looseleaf/cleaner/internal'
 import type { Driver, Shard, Time } from '@looseleaf/core'
 import { interceptShard } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
@@ -162,7 +162,11 @@ const DRAIN_EVERY_MS = 100
 export const onlyDrains = (flaw: Flaw | undefined): boolean => flaw === 'drain without a flush'
 
 /** Drains until it is over, without the other work of a cleaner. */
-export async function keepDraining(cleaned: CleanerStore, time: Time, isOver: () => boolean): Promise<void> {
+export async function keepDraining(
+  cleaned: Pick<DataStore, 'context'>,
+  time: Time,
+  isOver: () => boolean,
+): Promise<void> {
   while (!isOver()) {
     // A failed drain is retried, as a cleaner would.
     await drainPending(cleaned).catch(() => undefined)

@@ -1,4 +1,3 @@
-import type { CleanerStore } from '@looseleaf/cleaner/internal'
 import { msgpackZlibCodec } from '@looseleaf/codec'
 import { LooseleafError, parseId, type Codec, type Randomness, type Router } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
@@ -64,7 +63,7 @@ export interface World extends Circumstances {
 /** Wrapped in an object, because `await` would treat a store as a promise. */
 export interface Opened {
   readonly store: DataStore
-  readonly cleaned: CleanerStore
+  readonly cleaned: Pick<DataStore, 'context'>
 }
 
 export function createWorld(
