@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { shardsFrom, sqliteShards, type DriverFactory } from 'looseleaf'
+import { messageOf } from './text/message-of.ts'
 
 /** Root of the repository. The path is the same from `src` and from `dist`. */
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
@@ -69,7 +70,7 @@ function parse(args: readonly string[]): {
   try {
     return parseArgs({ args: args.filter((arg) => arg !== '--'), options, allowPositionals: true })
   } catch (error) {
-    throw new BadSetting(error instanceof Error ? error.message : String(error))
+    throw new BadSetting(messageOf(error))
   }
 }
 

@@ -1,5 +1,6 @@
 import { isLooseleafError } from 'looseleaf'
 import { BadSetting } from './settings.ts'
+import { messageOf } from './text/message-of.ts'
 
 /** Describes why the site could not start, in one line without credentials. */
 export function describeStartError(error: unknown): string {
@@ -13,7 +14,7 @@ export function describeStartError(error: unknown): string {
   if (code === 'EADDRINUSE')
     return 'That port is taken by another program. Choose another one with --port, or leave --port out.'
   if (code === 'EACCES') return 'That port may not be used by this user. Choose one above 1023.'
-  return withoutCredentials(error instanceof Error ? error.message : String(error)).split('\n')[0] as string
+  return withoutCredentials(messageOf(error)).split('\n')[0] as string
 }
 
 const HINTS: Readonly<Record<string, string>> = {

@@ -3,6 +3,7 @@
  */
 export { arrayOf } from './platform/array-of.ts'
 export { countIn, countsIn, parseObject, toObject, textIn } from './platform/json-object.ts'
+export { messageOf, toError } from './errors/thrown.ts'
 export { isBytes, isDate, isError, isPlainObject, isPromise } from './platform/kind-of-object.ts'
 export { platformTime, type PlatformTime } from './platform/platform-time.ts'
 export {

@@ -16,6 +16,7 @@ import {
   lowerId,
   optionKinds,
   throwIfAborted,
+  toError,
   valuesOf,
   type OptionKinds,
 } from '@looseleaf/core/internal'
@@ -31,7 +32,6 @@ import type { ExistsOptions, GetManyOptions, InsertOptions } from '@looseleaf/st
 import pLimit from 'p-limit'
 import { createBatchWrites, type UntypedBatchWrites } from './batch-writes.ts'
 import type { ItemChange, ItemChangesOptions, NewOptions } from './collection.ts'
-import { toError } from './fate.ts'
 import type { OnWarning } from './fill-warning.ts'
 import { createExpiry } from './expiry.ts'
 import { createIntersect } from './intersect.ts'

@@ -1,5 +1,5 @@
 import type { EntityId } from '@looseleaf/core'
-import { isError } from '@looseleaf/core/internal'
+import { toError } from '@looseleaf/core/internal'
 
 /** An entity of a call with many that failed, and its error. */
 export interface Failure {
@@ -12,8 +12,4 @@ const MAX_FAILURES = 100
 /** Adds a failure, up to 100. */
 export function addFailure(failures: Failure[], id: EntityId, error: unknown): void {
   if (failures.length < MAX_FAILURES) failures.push({ id, error: toError(error) })
-}
-
-export function toError(thrown: unknown): Error {
-  return isError(thrown) ? thrown : new Error(String(thrown))
 }

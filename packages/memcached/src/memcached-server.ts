@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { LooseleafError } from '@looseleaf/core'
-import { platformTime, isError } from '@looseleaf/core/internal'
+import { platformTime, messageOf } from '@looseleaf/core/internal'
 import { MemcacheClient } from 'memcache-client'
 
 /** Time after a failure in which calls fail at once, instead of each waiting for its timeout. */
@@ -71,7 +71,7 @@ export function memcachedServer(address: string, timeoutMs: number): MemcachedSe
     try {
       return await withTimeout(timeoutMs, command())
     } catch (error) {
-      const message = isError(error) ? error.message : String(error)
+      const message = messageOf(error)
       if (refusals.includes(message)) return undefined
       restsUntil = platformTime.elapsed() + REST_MS
       failure = new LooseleafError('CACHE_UNAVAILABLE', `memcached ${address}, ${name}: ${message}`, {

@@ -12,6 +12,7 @@ import {
 import type { DataStore, ListedShard, MoveProgress, MoveReport } from 'looseleaf'
 import type { Latencies } from './latency/latencies.ts'
 import { latencySection } from './latency/latency-section.ts'
+import { messageOf } from '../text/message-of.ts'
 
 export interface GrowPageOptions {
   readonly store: DataStore
@@ -96,9 +97,7 @@ ${acts.map(({ name, about }) => actOrState(running, name, about, `${capital(name
       markup`<a href="${address}">Grow</a>: add a database, move data to it, and drain it again, while you read and post.`,
     acts: ['join', ...MOVES],
     async part({ isAllowed, running, ended }) {
-      const moves = await read().catch((error: unknown) =>
-        error instanceof Error ? error.message : String(error),
-      )
+      const moves = await read().catch(messageOf)
       if (typeof moves === 'string')
         return { body: markup`<p>The shards are unknown: ${moves}</p>`, news: moves }
       const names = shards.map(({ address }) => address)

@@ -1,5 +1,12 @@
 import { formatId } from '@looseleaf/core'
-import { backOffMs, createLane, elapsedBy, isError, shorten, type EntityRow } from '@looseleaf/core/internal'
+import {
+  backOffMs,
+  createLane,
+  elapsedBy,
+  shorten,
+  type EntityRow,
+  messageOf,
+} from '@looseleaf/core/internal'
 import { isPending, type EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from '@looseleaf/protocol/internal'
 import type { LimitFunction } from 'p-limit'
@@ -177,7 +184,7 @@ export function createRowHandler(
 /** Returns a text for any thrown value: a message may not be a string, and an object may have no text at all. */
 function textOf(error: unknown): string {
   try {
-    return shorten(String(isError(error) ? error.message : error), MAX_ERROR)
+    return shorten(String(messageOf(error)), MAX_ERROR)
   } catch {
     return 'The handler threw a value without a text.'
   }

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Act } from '@looseleaf/console'
 import { LooseleafError } from '@looseleaf/core'
-import { badOption, isError } from '@looseleaf/core/internal'
+import { badOption, messageOf } from '@looseleaf/core/internal'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { parseWhole } from '../running/parse-whole.ts'
 import type { Invocation } from '../running/invocation.ts'
@@ -99,7 +99,7 @@ async function listen(server: Server, port: number): Promise<number> {
   try {
     await once(server, 'listening')
   } catch (cause) {
-    const reason = isError(cause) ? cause.message : String(cause)
+    const reason = messageOf(cause)
     throw new LooseleafError(
       'BAD_OPTION',
       `--port ${port} cannot be listened on: ${reason}. Leave it out for a free port.`,

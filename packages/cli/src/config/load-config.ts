@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { LooseleafError } from '@looseleaf/core'
-import { badOption, describeKind, isError, untilAborted } from '@looseleaf/core/internal'
+import { badOption, describeKind, isError, untilAborted, messageOf } from '@looseleaf/core/internal'
 import { definitionFromData } from '@looseleaf/index-engine/internal'
 import { indexesOf } from '@looseleaf/kinds'
 import type { LooseleafConfig } from './define-config.ts'
@@ -35,7 +35,7 @@ export async function loadConfig(file: string, signal?: AbortSignal): Promise<Lo
   } catch (error) {
     if (signal?.aborted) throw error
     // The message may stand in the error: its author is the config file, and it holds no stored value.
-    const reason = isError(error) ? error.message : String(error)
+    const reason = messageOf(error)
     throw new LooseleafError('BAD_OPTION', `${file} cannot be loaded: ${reason}`, { cause: error })
   }
   if (module.default === undefined) {

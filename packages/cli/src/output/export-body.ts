@@ -1,5 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import { isError } from '@looseleaf/core/internal'
+import { messageOf } from '@looseleaf/core/internal'
 import type { DamagedEntity } from '@looseleaf/store'
 import { createHash } from 'node:crypto'
 import { mkdir, open, rename } from 'node:fs/promises'
@@ -35,7 +35,7 @@ export async function exportBody(
     await writeDurably(`${file}.json`, `${JSON.stringify(row, undefined, 2)}\n`)
     await syncFolder(folder)
   } catch (cause) {
-    const reason = isError(cause) ? cause.message : String(cause)
+    const reason = messageOf(cause)
     throw new LooseleafError('BAD_OPTION', `Entity ${id} cannot be exported to ${folder}: ${reason}.`, {
       cause,
     })

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
-import { isError } from '@looseleaf/core/internal'
+import { isError, messageOf } from '@looseleaf/core/internal'
 import { inCommandWords } from '../output/command-words.ts'
 import type { Console } from '../output/console.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from './exit-codes.ts'
@@ -54,7 +54,7 @@ function report(console: Console, output: Output, thrown: unknown, debug: boolea
     else output.note(message)
     return exitCodes.interrupted
   }
-  const message = prefix + redact(inCommandWords(isError(error) ? error.message : String(error)))
+  const message = prefix + redact(inCommandWords(messageOf(error)))
   if (output.json) {
     const { code, retryable = false, ...about }: Partial<LooseleafError> = known ? error : {}
     const { shard, entity, index, holder } = about

@@ -1,5 +1,5 @@
 import { formatId, type EntityId, type Fate } from '@looseleaf/core'
-import { isError, valuesOf } from '@looseleaf/core/internal'
+import { valuesOf, toError } from '@looseleaf/core/internal'
 import type { TakenBag } from '../calls/take-bag.ts'
 import type { PutResult } from '../types.ts'
 
@@ -62,5 +62,5 @@ export async function putMany(
 }
 
 function failed(error: unknown): Fate<never> {
-  return { ok: false, error: isError(error) ? error : new Error(String(error)) }
+  return { ok: false, error: toError(error) }
 }

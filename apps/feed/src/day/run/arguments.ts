@@ -1,4 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { messageOf } from '../../text/message-of.ts'
 
 /** Thrown for invalid arguments. The message is for people. */
 export class BadArgument extends Error {
@@ -16,7 +17,7 @@ export function readOptions<Name extends string>(
     const { values } = parseArgs({ args: args.filter((arg) => arg !== '--'), options })
     return values as Partial<Record<Name, string>>
   } catch (error) {
-    throw new BadArgument(error instanceof Error ? error.message : String(error))
+    throw new BadArgument(messageOf(error))
   }
 }
 

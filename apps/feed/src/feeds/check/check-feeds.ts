@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { FileParser } from '../parse/thread/file-parser.ts'
 import { differencesOf } from './differences.ts'
 import { expectations } from './expectations.ts'
+import { messageOf } from '../../text/message-of.ts'
 
 const USAGE = 'Usage: check-feeds folder expected.json'
 
@@ -46,9 +47,7 @@ export async function checkFeeds(
       return differencesOf(await parser.parse(bytes, { name, now: new Date(), address }), wanted)
     }
   } catch (error) {
-    output.printError(
-      `The feeds could not be checked: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    output.printError(`The feeds could not be checked: ${messageOf(error)}`)
     return 2
   }
 }

@@ -20,6 +20,7 @@ import { HOLD_MS, holdLoop } from './hold-loop.ts'
 import { plantRows } from './plant-rows.ts'
 import type { RowCounts } from './row-counts.ts'
 import type { ShardFaults } from './shard-faults.ts'
+import { messageOf } from '../../text/message-of.ts'
 
 /** The loops of a process that can be held. */
 export interface Loops {
@@ -86,9 +87,7 @@ export function faultsPage({
   }
 
   async function cleanerSection(running: KnownActs['running']): Promise<Html> {
-    const reports = await readShardReports(store, { signal: AbortSignal.timeout(REPORT_MS) }).catch(
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
-    )
+    const reports = await readShardReports(store, { signal: AbortSignal.timeout(REPORT_MS) }).catch(messageOf)
     const lags =
       typeof reports === 'string' ? markup`<p>${reports}</p>` : markup`<dl>${reports.map(lagOf)}</dl>`
     return markup`<section><h2>The cleaner</h2><p>The lag of the cleaner on each shard. Some seconds are normal.</p>

@@ -4,9 +4,9 @@ import {
   createLane,
   elapsedBy,
   idKey,
-  isError,
   type EntityRow,
   type SharedCacheAnswer,
+  messageOf,
 } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { ShardLanes } from '../../calls/shard-lanes.ts'
@@ -55,7 +55,7 @@ export function createSharedEntityCache(
 
   function failed(error: unknown): void {
     failures++
-    lastFailure = isError(error) ? error.message : String(error)
+    lastFailure = messageOf(error)
     if (now() < nextWarningAt) return
     nextWarningAt = now() + WARNING_INTERVAL_MS
     onWarning(`The shared cache fails, and the store reads from the database instead: ${lastFailure}`)
