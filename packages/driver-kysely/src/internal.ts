@@ -26,7 +26,7 @@ export {
   type StatementHints,
 } from './database/session.ts'
 export type { QueryRows } from './shard.ts'
-export { MAX_WRITE_ROWS, parameter, parameterRows, parameterList } from './database/sql-parts.ts'
+export { parameter, parameterRows, parameterList } from './database/sql-parts.ts'
 export { statementTeller, type StatementTeller } from './database/statement-teller.ts'
 export { checkEntityTable } from './database/table-names.ts'
 export type { KyselyDriverOptions } from './driver.ts'

@@ -60,7 +60,6 @@ export type { PagePlan } from './pages/row-source.ts'
 export {
   forEachMatch,
   MAX_PAGE_BYTES,
-  MAX_ROWS_EXAMINED,
   runQuery,
   type ByteBudget,
   type QueryPorts,

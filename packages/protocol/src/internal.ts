@@ -106,18 +106,10 @@ export { pagesByAdded } from './moves/entity-pages.ts'
 export {
   entitiesIn,
   movableBuckets,
-  RELIED_MS,
   UNCHECKED_WAIT_MS,
   type MoveWork,
   type StoreWork,
 } from './moves/move-work.ts'
-export {
-  announcedIn,
-  bucketsOfMove,
-  loadOwn,
-  loadTimed,
-  ofMove,
-  type OwnBuckets,
-} from './moves/own-buckets.ts'
+export { bucketsOfMove, loadOwn, loadTimed, ofMove, type OwnBuckets } from './moves/own-buckets.ts'
 export { ownerFaults, type OwnerFault } from './moves/owner-faults.ts'
 export { handedOver, takeBack, undoMove } from './moves/undo.ts'

@@ -46,7 +46,7 @@ export interface ByteBudget {
 }
 
 /** Default of `maxRowsExamined`. */
-export const MAX_ROWS_EXAMINED = 10_000
+const MAX_ROWS_EXAMINED = 10_000
 
 /** Default of `maxRowsRead`. Higher than `MAX_ROWS_EXAMINED`, because most rows of an intersection lead to no read of an entity. */
 const MAX_ROWS_READ = 100_000
