@@ -5,8 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { codeOf } from '../test/code-of.ts'
 import { countsOf, unevenness } from '../test/evenness.ts'
 import { bucketRouter, evenBuckets } from './index.ts'
-import { bucketOfId, bucketOfKey } from './bucket-of-id.ts'
-import { BUCKETS } from './bucket-of-id.ts'
+import { bucketOfId, bucketOfKey, BUCKETS } from './bucket-of-id.ts'
 
 const bytes16: fc.Arbitrary<Uint8Array> = fc.uint8Array({ minLength: 16, maxLength: 16 })
 

@@ -1,4 +1,5 @@
 import { throwIfAborted, type Lane } from '@looseleaf/core/internal'
+import { laneBy } from '../../calls/lane-by.ts'
 import type { ShardLanes } from '../../calls/shard-lanes.ts'
 
 export type Found = Awaited<ReturnType<ShardLanes['read']['submit']>>
@@ -8,16 +9,7 @@ export function readLaneBy(
   lane: ShardLanes['read'],
   { submit, submitAll }: Pick<Lane<Uint8Array, Found>, 'submit' | 'submitAll'>,
 ): Lane<Uint8Array, Found> {
-  return {
-    get statements() {
-      return lane.statements
-    },
-    get items() {
-      return lane.items
-    },
-    get waiting() {
-      return lane.waiting
-    },
+  return laneBy(lane, {
     async submit(id, signal) {
       throwIfAborted(signal)
       return submit(id, signal)
@@ -26,5 +18,5 @@ export function readLaneBy(
       throwIfAborted(signal)
       return submitAll(ids, signal)
     },
-  }
+  })
 }
