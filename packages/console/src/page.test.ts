@@ -22,27 +22,27 @@ beforeEach(async () => {
   onTestFinished(() => store.close())
 })
 
-test('all pages write times in the same format', async () => {
+/** Serves pages about an entity, its index and the trace of a request. Returns the addresses of both and the reader of the pages. */
+async function serveStore() {
   const { id } = await store.put({ name: 'ada' })
-  const pages = createConsole({
-    store,
-    base: '/store',
-    offer: [byName],
-    acts: { onAct: () => {} },
-  })
+  const pages = createConsole({ store, base: '/store', offer: [byName], acts: { onAct: () => {} } })
   const { text, act } = await serveConsole(pages)
   await act('/store/offered', { add: 'by_name' })
+  const trace = await store.trace(async (traced) => {
+    await store.get(id)
+    return traced
+  })
+  return { id, text, xray: pages.keep(trace, 'GET /people/ada') }
+}
+
+test('all pages write times in the same format', async () => {
+  const { id, text, xray } = await serveStore()
   const cleaner = startCleaner(store, { intervalMs: 10 })
   await vi.waitFor(
     async () => expect(await text('/store/shards')).toContain('The cleaner’s report of'),
     10_000,
   )
   await cleaner.stop()
-  const trace = await store.trace(async (traced) => {
-    await store.get(id)
-    return traced
-  })
-  const xray = pages.keep(trace, 'GET /people/ada')
   const paths = ['offered', 'shards', 'entity', `entity/${id}`, 'xray'].map((path) => `/store/${path}`)
   let times = 0
   for (const page of await Promise.all([...paths, xray].map(text))) {
@@ -56,20 +56,7 @@ test('all pages write times in the same format', async () => {
 })
 
 test('every scrollable box has a role and a unique name on its page', async () => {
-  const { id } = await store.put({ name: 'ada' })
-  const pages = createConsole({
-    store,
-    base: '/store',
-    offer: [byName],
-    acts: { onAct: () => {} },
-  })
-  const { text, act } = await serveConsole(pages)
-  await act('/store/offered', { add: 'by_name' })
-  const trace = await store.trace(async (traced) => {
-    await store.get(id)
-    return traced
-  })
-  const xray = pages.keep(trace, 'GET /people/ada')
+  const { id, text, xray } = await serveStore()
   const paths = ['', '/offered', '/shards', '/entity', `/entity/${id}`, '/index', '/index/by_name']
   let boxes = 0
   for (const path of [...paths.map((suffix) => `/store${suffix}`), '/store/xray', xray]) {

@@ -1,4 +1,5 @@
 import type { Bag, Entity } from '@looseleaf/core'
+import * as fc from 'fast-check'
 import type { IndexDefinition } from '../src/definitions/define-index.ts'
 import { planQuery, type QueryPlan } from '../src/pages/plan-query.ts'
 import type { QueryOptions, QueryPage } from '../src/pages/query-types.ts'
@@ -59,3 +60,37 @@ export async function pagesFrom(
 export const numberOf = (entity: Entity): number => Number.parseInt(entity.id.slice(-8), 16)
 export const numbersOf = (pages: readonly QueryPage[]): number[] =>
   pages.flatMap((page) => page.items.map(numberOf))
+
+/** A change of an entity's rank by this much, and the calls at which its new row is written, it is committed, and its old row deleted. */
+export interface RankMove {
+  readonly from: number
+  readonly by: number
+  readonly calls: readonly number[]
+}
+
+/** Moves of entities during this many calls, each entity by its place in the list. */
+export function rankMoves(calls: number): fc.Arbitrary<RankMove[]> {
+  const move = fc.record({
+    from: fc.nat(40),
+    by: fc.integer({ min: 1, max: 40 }),
+    calls: fc
+      .array(fc.nat(calls), { minLength: 3, maxLength: 3 })
+      .map((all) => all.toSorted((a, b) => a - b)),
+  })
+  return fc.array(move, { minLength: 1, maxLength: 12 })
+}
+
+/** Makes the moves while the store is read, to higher ranks or to lower ones. */
+export function moveDuringCalls(store: ModelStore, moves: readonly RankMove[], way: 1 | -1): void {
+  let call = 0
+  store.onCall = () => {
+    for (const [number, { from, by, calls }] of moves.entries()) {
+      const [write, commit, remove] = calls
+      const moved = { rank: from + way * by }
+      if (write === call) store.addRows(idOf(number), moved)
+      if (commit === call) store.commit(idOf(number), moved)
+      if (remove === call) store.removeRows(idOf(number), { rank: from })
+    }
+    call++
+  }
+}

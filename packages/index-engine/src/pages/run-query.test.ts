@@ -3,7 +3,16 @@ import * as fc from 'fast-check'
 import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, it } from 'vitest'
 import { idOf } from '../../test/model.ts'
-import { fill, numberOf, numbersOf, pagesFrom, pagesOf, plan } from '../../test/pages.ts'
+import {
+  fill,
+  moveDuringCalls,
+  numberOf,
+  numbersOf,
+  pagesFrom,
+  pagesOf,
+  plan,
+  rankMoves,
+} from '../../test/pages.ts'
 import { defineIndex, type IndexDefinition } from '../definitions/define-index.ts'
 import type { QueryPage } from './query-types.ts'
 import type { QueryPlan } from './plan-query.ts'
@@ -378,35 +387,18 @@ const byTags = defineIndex('by_tags', { properties: { tags: 'string[]' }, shardO
 
 describe('an entity that is written during paging', () => {
   it('an entity that moves in the direction of reading is not missed on one shard', async () => {
-    const steps = fc
-      .array(fc.nat(30), { minLength: 3, maxLength: 3 })
-      .map((at) => at.toSorted((a, b) => a - b))
-    const move = fc.record({ from: fc.nat(40), by: fc.integer({ min: 1, max: 40 }), steps })
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(move, { minLength: 1, maxLength: 12 }),
-        fc.integer({ min: 1, max: 6 }),
-        async (moves, limit) => {
-          const store = fill(
-            byRank,
-            moves.map(({ from }) => ({ now: { rank: from }, old: [] })),
-            1,
-          )
-          let call = 0
-          store.onCall = () => {
-            for (const [number, { from, by, steps: at }] of moves.entries()) {
-              const [write, commit, remove] = at
-              if (write === call) store.addRows(idOf(number), { rank: from + by })
-              if (commit === call) store.commit(idOf(number), { rank: from + by })
-              if (remove === call) store.removeRows(idOf(number), { rank: from })
-            }
-            call++
-          }
-          const pages = await pagesOf(store, plan(byRank, {}, { limit }))
-          expect([...new Set(numbersOf(pages))].toSorted((a, b) => a - b)).toEqual([...moves.keys()])
-          for (const page of pages) expect(new Set(page.items.map(numberOf)).size).toBe(page.items.length)
-        },
-      ),
+      fc.asyncProperty(rankMoves(30), fc.integer({ min: 1, max: 6 }), async (moves, limit) => {
+        const store = fill(
+          byRank,
+          moves.map(({ from }) => ({ now: { rank: from }, old: [] })),
+          1,
+        )
+        moveDuringCalls(store, moves, 1)
+        const pages = await pagesOf(store, plan(byRank, {}, { limit }))
+        expect([...new Set(numbersOf(pages))].toSorted((a, b) => a - b)).toEqual([...moves.keys()])
+        for (const page of pages) expect(new Set(page.items.map(numberOf)).size).toBe(page.items.length)
+      }),
       { numRuns: runsOf(500) },
     )
   })
