@@ -5,9 +5,9 @@ import { LooseleafError, type Bag } from '@looseleaf/core'
 import { MAX_VALUES } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { runsOf } from '@looseleaf-tooling/vitest/long'
+import { codeOf } from '@looseleaf-tooling/kit/errors'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
-import { codeOf } from '../test/code-of.ts'
 import { envelope } from '../test/envelope.ts'
 import {
   envelopeCodec,

@@ -2,10 +2,10 @@ import { deepStrictEqual } from 'node:assert/strict'
 import type { Bag } from '@looseleaf/core'
 import { decode as decodeElsewhere } from '@msgpack/msgpack'
 import * as fc from 'fast-check'
+import { codeOf } from '@looseleaf-tooling/kit/errors'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
 import { isLong, someOf } from '@looseleaf-tooling/vitest/long'
-import { codeOf } from '../test/code-of.ts'
 import { msgpackFormat } from './index.ts'
 
 // The checksum of a body finds most damage before the format does, so these tests leave it out.

@@ -3,9 +3,9 @@ import type { Bag } from '@looseleaf/core'
 import { MAX_DEPTH } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { runsOf } from '@looseleaf-tooling/vitest/long'
+import { codeOf } from '@looseleaf-tooling/kit/errors'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
-import { codeOf } from '../test/code-of.ts'
 import { msgpackFormat } from './msgpack-format.ts'
 
 function decode(...bytes: number[]): Bag {

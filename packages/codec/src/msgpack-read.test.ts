@@ -5,10 +5,10 @@ import { isLooseleafError, type Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
 // This entry loads the native part of msgpackr for the whole process; the other reader imports `msgpackr/pack`.
 import { Packr } from 'msgpackr'
+import { codeOf } from '@looseleaf-tooling/kit/errors'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
 import { isLong, runsOf } from '@looseleaf-tooling/vitest/long'
-import { codeOf } from '../test/code-of.ts'
 import { unpackByMsgpackr } from '../test/msgpackr-reader.ts'
 import { msgpackFormat } from './msgpack-format.ts'
 

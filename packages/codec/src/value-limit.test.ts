@@ -2,9 +2,9 @@ import type { Bag, PropertyValue } from '@looseleaf/core'
 import { MAX_VALUES } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { runsOf } from '@looseleaf-tooling/vitest/long'
+import { codeOf } from '@looseleaf-tooling/kit/errors'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { compressedBody, bodyOfArrays, jsonBombs, msgpackBombs, type BombMaker } from '../test/bombs.ts'
-import { codeOf } from '../test/code-of.ts'
 import { envelopeCodec, jsonCodec, jsonFormat, msgpackFormat, msgpackZlibCodec } from './index.ts'
 
 const formats = [

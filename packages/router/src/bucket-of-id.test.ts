@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { parseId } from '@looseleaf/core'
+import { codeOf } from '@looseleaf-tooling/kit/errors'
 import { describe, expect, test } from 'vitest'
-import { codeOf } from '../test/code-of.ts'
 import { countsOf, unevenness } from '../test/evenness.ts'
 import { bucketOfId, bucketOfKey, BUCKETS } from './bucket-of-id.ts'
 

@@ -1,5 +1,5 @@
+import { codeOf } from '@looseleaf-tooling/kit/errors'
 import { describe, expect, test } from 'vitest'
-import { codeOf } from '../test/code-of.ts'
 import { bucketRouter, moduloRouter } from './index.ts'
 
 describe.each([

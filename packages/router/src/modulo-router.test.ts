@@ -1,7 +1,7 @@
 import { parseId } from '@looseleaf/core'
 import * as fc from 'fast-check'
+import { codeOf } from '@looseleaf-tooling/kit/errors'
 import { describe, expect, test } from 'vitest'
-import { codeOf } from '../test/code-of.ts'
 import { countsOf, unevenness } from '../test/evenness.ts'
 import { moduloRouter } from './index.ts'
 

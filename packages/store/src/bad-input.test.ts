@@ -1,15 +1,9 @@
 import { envelopeCodec, jsonFormat, msgpackFormat } from '@looseleaf/codec'
-import {
-  isLooseleafError,
-  parseId,
-  type Bag,
-  type ErrorCode,
-  type IndexDefinitionData,
-  type Shard,
-} from '@looseleaf/core'
+import { parseId, type Bag, type ErrorCode, type IndexDefinitionData, type Shard } from '@looseleaf/core'
 import { MAX_VALUES } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
+import { withCode } from '@looseleaf-tooling/kit/errors'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 import type { DataStoreOptions } from './types.ts'
@@ -17,10 +11,6 @@ import type { DataStoreOptions } from './types.ts'
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'id' })
 const byScore = defineIndex('by_score', { properties: { score: 'number' }, shardOn: 'id' })
 const bySize = defineIndex('by_size', { properties: { size: 'integer' }, shardOn: 'id' })
-
-const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean } => ({
-  asymmetricMatch: (error) => isLooseleafError(error, code),
-})
 
 let store: DataStore
 beforeEach(async () => {

@@ -1,16 +1,13 @@
-import { isLooseleafError, type DriverFactory, type ErrorCode } from '@looseleaf/core'
+import type { DriverFactory } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { faultyDriver, type FaultPlan, withoutPauses } from '@looseleaf/testkit'
 import { farRouter } from '@looseleaf-tooling/kit/far-router'
+import { withCode } from '@looseleaf-tooling/kit/errors'
 import { describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
-
-const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean } => ({
-  asymmetricMatch: (error) => isLooseleafError(error, code),
-})
 
 /** Opens a store whose calls of one operation of the driver wait until they are released. */
 async function openHeld(operation: string): Promise<{

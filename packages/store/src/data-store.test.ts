@@ -1,7 +1,8 @@
-import { isLooseleafError, LooseleafError, metaOf, type Bag, type ErrorCode } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, metaOf, type Bag } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { faultyDriver, keepOpen, withoutPauses } from '@looseleaf/testkit'
+import { withCode } from '@looseleaf-tooling/kit/errors'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 import { unchanged } from './unchanged.ts'
@@ -27,10 +28,6 @@ async function openStore(options: Pick<DataStoreOptions, 'time' | 'indexes'> = {
 }
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((store) => store.close()))
-})
-
-const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean } => ({
-  asymmetricMatch: (error) => isLooseleafError(error, code),
 })
 
 describe('put and get', () => {

@@ -1,5 +1,5 @@
+import { errorOf } from '@looseleaf-tooling/kit/errors'
 import { expect, test } from 'vitest'
-import { errorOf } from '../../test/codes.ts'
 import { plan } from '../../test/pages.ts'
 import { defineIndex, type IndexDefinition } from '../definitions/define-index.ts'
 import { defineKey } from '../definitions/key-functions.ts'

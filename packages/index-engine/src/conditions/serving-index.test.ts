@@ -1,5 +1,5 @@
+import { errorOf } from '@looseleaf-tooling/kit/errors'
 import { expect, it } from 'vitest'
-import { errorOf } from '../../test/codes.ts'
 import { defineIndex } from '../definitions/define-index.ts'
 import { parseWhere } from './parse-where.ts'
 

@@ -1,6 +1,6 @@
 import type { CatalogEntry } from '@looseleaf/core/internal'
+import { errorOf } from '@looseleaf-tooling/kit/errors'
 import { describe, expect, it } from 'vitest'
-import { errorOf } from '../../test/codes.ts'
 import { defineIndex, definitionData, definitionFromData, type IndexDefinition } from './define-index.ts'
 import {
   entriesOf,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
+import { errorOf } from '@looseleaf-tooling/kit/errors'
 import { expect, test } from 'vitest'
-import { errorOf } from '../../test/codes.ts'
 import { defineKey, keyFunction } from './key-functions.ts'
 
 const derive = (name: string, value: unknown): unknown => keyFunction(name)?.derive(value as never)

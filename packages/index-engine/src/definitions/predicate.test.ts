@@ -1,7 +1,7 @@
 import type { Bag } from '@looseleaf/core'
 import type { IndexPredicate } from '@looseleaf/core/internal'
+import { errorOf } from '@looseleaf-tooling/kit/errors'
 import { describe, expect, it, test } from 'vitest'
-import { errorOf } from '../../test/codes.ts'
 import { lastBytePlacement } from '../../test/model.ts'
 import { deriveClaims, deriveEntryRows, deriveRows } from '../keys/derive-rows.ts'
 import { diffRows } from '../keys/diff-rows.ts'

@@ -1,8 +1,9 @@
-import { isLooseleafError, parseId, type Bag, type ErrorCode, type Router } from '@looseleaf/core'
+import { parseId, type Bag, type Router } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, type NearKey } from '@looseleaf/index-engine'
 import { deriveRows, shardOfRow } from '@looseleaf/index-engine/internal'
 import { bucketOfId, bucketRouter, deriveId, moduloRouter } from '@looseleaf/router'
+import { withCode } from '@looseleaf-tooling/kit/errors'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
@@ -14,10 +15,6 @@ async function openStore(router: Router = bucketRouter({ shards: SHARDS })): Pro
   return store
 }
 afterEach(() => Promise.all(opened.splice(0).map((store) => store.close())))
-
-const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean } => ({
-  asymmetricMatch: (error) => isLooseleafError(error, code),
-})
 
 /** Returns the shard of the row that an index with this property as its `shardOn` has for a value. */
 function shardOfValue(store: DataStore, type: string, value: unknown): number {

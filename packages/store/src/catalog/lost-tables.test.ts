@@ -1,19 +1,16 @@
-import { isLooseleafError, type Driver, type ErrorCode } from '@looseleaf/core'
+import { isLooseleafError, type Driver } from '@looseleaf/core'
 import type { IndexTableSpec, ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { indexesWithMissingTables } from '@looseleaf/index-engine/internal'
 import { faultyDriver, type FaultyDriver, keepOpen } from '@looseleaf/testkit'
+import { withCode } from '@looseleaf-tooling/kit/errors'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
 const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
 const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
 const LINKS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
-
-const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean } => ({
-  asymmetricMatch: (error) => isLooseleafError(error, code),
-})
 
 let memory: Driver
 beforeEach(async () => {

@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isLooseleafError, LooseleafError, type ErrorCode } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
 import type { IndexTableSpec } from '@looseleaf/core/internal'
 import { sqliteShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalog, tableSpec } from '@looseleaf/index-engine/internal'
 import { faultyDriver } from '@looseleaf/testkit'
+import { withCode } from '@looseleaf-tooling/kit/errors'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import { replaceLostIndexes } from './replace-lost-indexes.ts'
@@ -16,10 +17,6 @@ const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn:
 const byLinkAndTime = defineIndex('by_link', {
   properties: { link: 'string', time: 'time' },
   shardOn: 'link',
-})
-
-const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean } => ({
-  asymmetricMatch: (error) => isLooseleafError(error, code),
 })
 
 let folder: string

@@ -1,10 +1,11 @@
-import { isLooseleafError, LooseleafError, type Driver, type EntityId, type ErrorCode } from '@looseleaf/core'
+import { LooseleafError, type Driver, type EntityId } from '@looseleaf/core'
 import type { CatalogEntry, IndexState, ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { bucketRouter } from '@looseleaf/router'
 import { faultyDriver, keepOpen, type FaultyCall } from '@looseleaf/testkit'
+import { withCode } from '@looseleaf-tooling/kit/errors'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import type { DataStoreOptions } from '../types.ts'
@@ -12,9 +13,6 @@ import type { DataStoreOptions } from '../types.ts'
 const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
 const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
 
-const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean } => ({
-  asymmetricMatch: (error) => isLooseleafError(error, code),
-})
 /** The error of a silent shard. */
 const outageOf = (shard: number): object => ({
   code: 'SHARD_UNAVAILABLE',

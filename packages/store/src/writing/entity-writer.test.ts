@@ -1,12 +1,4 @@
-import {
-  isLooseleafError,
-  LooseleafError,
-  type Driver,
-  type DriverFactory,
-  type ErrorCode,
-  type Router,
-  type Shard,
-} from '@looseleaf/core'
+import { LooseleafError, type Driver, type DriverFactory, type Router, type Shard } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import {
@@ -18,15 +10,12 @@ import {
   withoutPauses,
 } from '@looseleaf/testkit'
 import { farRouter, localRouter } from '@looseleaf-tooling/kit/far-router'
+import { withCode } from '@looseleaf-tooling/kit/errors'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import { unchanged } from '../unchanged.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
-
-const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean } => ({
-  asymmetricMatch: (error) => isLooseleafError(error, code),
-})
 
 const opened: DataStore[] = []
 

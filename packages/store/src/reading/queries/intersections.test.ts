@@ -4,6 +4,7 @@ import { defineIndex, type IndexProperties } from '@looseleaf/index-engine'
 import type { IndexConditions } from '@looseleaf/index-engine/internal'
 import { faultyDriver, keepOpen, withoutPauses, type FaultPlan } from '@looseleaf/testkit'
 import { upsertsRows } from '@looseleaf-tooling/kit/row-writes'
+import { withCode } from '@looseleaf-tooling/kit/errors'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../../data-store.ts'
 import type { DataStoreOptions } from '../../types.ts'
@@ -46,8 +47,6 @@ const aAndB = [
   { index: byTag, where: { tags: 'a' } },
   { index: byTag, where: { tags: 'b' } },
 ] as const
-const withCode = (code: ErrorCode): object => expect.objectContaining({ code })
-
 describe('an intersection', () => {
   it('an intersection pages through entities that match all conditions, forward and backward, over all shards', async () => {
     const store = await open({ migrate: true })
