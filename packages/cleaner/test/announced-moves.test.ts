@@ -4,6 +4,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalogContents, changeServes, tableSpec } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { checkIndex } from '../src/check/check-index.ts'
 import { cleanIndex } from '../src/clean/clean-index.ts'
@@ -28,9 +29,8 @@ beforeEach(async () => {
   driver = await memoryShards(2).connect()
   store = await openStore({ driver, indexes: [byName, byMail, expiring] })
   onTestFinished(() => store.close())
-  const { shardOfId, shardOfKey } = store.context.router
-  do id = store.newId()
-  while (shardOfId(parseId(id)) !== 0)
+  const { shardOfKey } = store.context.router
+  id = idOn(store, 0)
   const movable = (text: string): string => (shardOfKey(Buffer.from(text)) === 0 ? text : movable(`${text}a`))
   name = movable('ada')
   mail = movable('ada@example.com')

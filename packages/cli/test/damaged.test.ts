@@ -6,6 +6,7 @@ import { envelopeCodec, jsonFormat } from '@looseleaf/codec'
 import { parseId, type EntityId } from '@looseleaf/core'
 import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { shardsFrom } from '../src/config/shards-from.ts'
 import { damageBody, type DamagedLine } from './damage-body.ts'
@@ -27,7 +28,8 @@ beforeEach(async () => {
   onTestFinished(() => store.close())
   ids = []
   // Each shard gets intact entities, because a shard whose whole sample is damaged causes a warning.
-  for (let n = 0; n < 6; n++) ids.push((await store.put({ name: `name ${n}` }, { id: idOn(n % 2) })).id)
+  for (let n = 0; n < 6; n++)
+    ids.push((await store.put({ name: `name ${n}` }, { id: idOn(store, n % 2) })).id)
   await damageBody(store, ids[0]!, (body) => Buffer.concat([body, Buffer.from('x')]))
   await damageBody(store, ids[1]!, () => foreign.encode({}))
   ids[2] = randomUUID()
@@ -38,11 +40,6 @@ beforeEach(async () => {
     epoch,
   })
 })
-
-function idOn(shard: number): EntityId {
-  const id = store.newId()
-  return store.context.router.shardOfId(parseId(id)) === shard ? id : idOn(shard)
-}
 
 const damaged = (...args: string[]) => runInside(['damaged', '--shards', SHARDS, ...args], { cwd })
 

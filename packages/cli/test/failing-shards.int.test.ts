@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
 import { createLimitedUser, sendStatement } from '@looseleaf-tooling/vitest/limited-user'
-import { parseId, type EntityId } from '@looseleaf/core'
 import { mysqlShards } from '@looseleaf/driver-mysql'
 import { DataStore, isLooseleafError } from '@looseleaf/store'
 import { readFailures } from '@looseleaf/store/internal'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { projectFolder, runCommand } from './run-command.ts'
 
@@ -83,15 +83,9 @@ test('status --check finds a user without the right to write and names the right
 test('status --check of another process finds writes that fail on a full disk, with their shard and share', async () => {
   const store = await openStore()
   onTestFinished(() => store.close())
-  const idOnFirst = (): EntityId => {
-    for (;;) {
-      const id = store.newId()
-      if (store.context.router.shardOfId(parseId(id)) === 0) return id
-    }
-  }
   const put = (): Promise<unknown> =>
     store
-      .put({ text: randomBytes(150_000).toString('base64') }, { id: idOnFirst() })
+      .put({ text: randomBytes(150_000).toString('base64') }, { id: idOn(store, 0) })
       .catch((error: unknown) => error)
   let failed: unknown
   for (let i = 0; i < 500 && !isLooseleafError(failed); i++) failed = await put()

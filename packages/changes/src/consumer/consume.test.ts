@@ -3,6 +3,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { readRegistry } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   discardDeadLetters,
@@ -40,14 +41,8 @@ const incarnation = async (): Promise<string> =>
 /** Returns the last handled version of each entity. */
 const last = (): Map<EntityId, number> => new Map(handled.map(({ id, version }) => [id, version]))
 
-async function putOn(shard: number, bag: object): Promise<EntityId> {
-  for (;;) {
-    const id = store.newId()
-    if (store.context.router.shardOfId(parseId(id)) !== shard) continue
-    await store.put(bag, { id })
-    return id
-  }
-}
+const putOn = async (shard: number, bag: object): Promise<EntityId> =>
+  (await store.put(bag, { id: idOn(store, shard) })).id
 
 describe('a consumer', () => {
   it('a new consumer receives every stored entity, then every write and delete', async () => {

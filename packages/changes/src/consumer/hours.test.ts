@@ -1,4 +1,5 @@
 import { parseId, type EntityId } from '@looseleaf/core'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Hours, type Process } from '../../test/hours.ts'
 import { gone } from '../../test/search.ts'
@@ -39,14 +40,8 @@ function outOfOrder(): typeof begun {
   })
 }
 
-async function putOn(shard: number, by: Process = processA): Promise<EntityId> {
-  for (;;) {
-    const id = by.store.newId()
-    if (by.store.context.router.shardOfId(parseId(id)) !== shard) continue
-    await by.store.put({}, { id })
-    return id
-  }
-}
+const putOn = async (shard: number, by: Process = processA): Promise<EntityId> =>
+  (await by.store.put({}, { id: idOn(by.store, shard) })).id
 
 const putMany = (count: number, by: Process = processA): Promise<EntityId[]> =>
   Promise.all(Array.from({ length: count }, async (_, n) => (await by.store.put({ n })).id))

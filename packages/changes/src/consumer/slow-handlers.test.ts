@@ -1,6 +1,6 @@
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { parseId } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Search, until } from '../../test/search.ts'
 import { readDeadLetters } from '../report/manage-consumers.ts'
@@ -217,14 +217,7 @@ it('a shard whose leases cannot be renewed leaves its share of handlers to the o
   await until(() => consumer.status().shards.every(({ partitions }) => partitions === 8))
   search.plan = ({ shard, operation }) =>
     shard === 1 && operation === 'saveAll' ? { before: () => pause(3_000) } : undefined
-  const putOn = async (shard: number): Promise<string> => {
-    for (;;) {
-      const id = store.newId()
-      if (store.context.router.shardOfId(parseId(id)) !== shard) continue
-      await store.put({}, { id })
-      return id
-    }
-  }
+  const putOn = async (shard: number): Promise<string> => (await store.put({}, { id: idOn(store, shard) })).id
   await Promise.all(Array.from({ length: 100 }, () => putOn(1)))
   // The leases expire while changes of the shard are still waiting.
   await pause(600)

@@ -4,6 +4,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { keyIdentity } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
   addRow,
@@ -45,14 +46,6 @@ beforeEach(async () => {
   looks.length = 0
 })
 
-/** Returns an id whose rows in `by_tag` are on this shard. */
-function idOn(shard: number): string {
-  for (;;) {
-    const id = store.newId()
-    if (store.context.router.shardOfId(parseId(id)) === shard) return id
-  }
-}
-
 /** Adds a row that an entity has lost. The entity has another row, unless it `isGone`. */
 async function lost(
   name: 'by_user' | 'by_tag',
@@ -83,7 +76,7 @@ const keyOf = (id: string): string => idKey(parseId(id))
 
 describe('a row that an entity has lost', () => {
   it('a lost row is left to its writer until it is overdue, and from then on until `done` not', async () => {
-    const id = idOn(0)
+    const id = idOn(store, 0)
     const found = await lost('by_tag', id, 'x')
     expect(leftToWriters.leaves(found)).toBe(true)
     time.leap(DUE_MS - 1)
@@ -102,15 +95,15 @@ describe('a row that an entity has lost', () => {
   })
 
   it('a lost row is not left to a writer that deletes it at once, or never', async () => {
-    const found = await lost('by_tag', idOn(0), 'x')
-    expect(leftToWriters.leaves(await lost('by_tag', idOn(0), 'x', { isGone: true }))).toBe(false)
+    const found = await lost('by_tag', idOn(store, 0), 'x')
+    expect(leftToWriters.leaves(await lost('by_tag', idOn(store, 0), 'x', { isGone: true }))).toBe(false)
     const careful = createLeftToWriters(withDeleteDelay(store.context, 1))
     expect(careful.leaves(found)).toBe(false)
     expect(leftToWriters.leaves(found)).toBe(true)
   })
 
   it('a lost row is not overdue if its writer has deleted it, or it was rewritten', async () => {
-    const [deleted, rewritten, existing] = [idOn(1), idOn(1), idOn(1)]
+    const [deleted, rewritten, existing] = [idOn(store, 1), idOn(store, 1), idOn(store, 1)]
     for (const id of [deleted, rewritten, existing])
       expect(leftToWriters.leaves(await lost('by_tag', id, 'x'))).toBe(true)
     await removeRow(store, 'by_tag', rowFor(store, 'by_tag', deleted, { tags: ['x'] }, 0))
@@ -121,7 +114,7 @@ describe('a row that an entity has lost', () => {
   })
 
   it('a lost row of a dropped index is not looked up', async () => {
-    const [first, second] = [idOn(0), idOn(0)]
+    const [first, second] = [idOn(store, 0), idOn(store, 0)]
     const found = await lost('by_tag', first, 'x')
     leftToWriters.leaves(found)
     leftToWriters.leaves(await lost('by_user', second, 'ada'))
@@ -132,7 +125,7 @@ describe('a row that an entity has lost', () => {
 })
 
 it('entities of overdue rows are looked up and returned once, on their shards and in their indexes', async () => {
-  const [first, second] = [idOn(0), idOn(1)]
+  const [first, second] = [idOn(store, 0), idOn(store, 1)]
   for (const value of ['x', 'y', 'z']) leftToWriters.leaves(await lost('by_tag', first, value))
   leftToWriters.leaves(await lost('by_tag', second, 'x'))
   const { table } = targets[1]!.entry
@@ -142,7 +135,7 @@ it('entities of overdue rows are looked up and returned once, on their shards an
 })
 
 it('lost rows become overdue one after the other', async () => {
-  const [first, second] = [idOn(0), idOn(0)]
+  const [first, second] = [idOn(store, 0), idOn(store, 0)]
   leftToWriters.leaves(await lost('by_tag', first, 'x'))
   time.leap(1)
   leftToWriters.leaves(await lost('by_tag', second, 'x'))
@@ -154,7 +147,7 @@ it('lost rows become overdue one after the other', async () => {
 })
 
 it('at most 20,000 rows are left to their writers', async () => {
-  const found = await lost('by_tag', idOn(0), 'x')
+  const found = await lost('by_tag', idOn(store, 0), 'x')
   const nth = (version: number): DanglingRow => ({ ...found, row: { ...found.row, version } })
   for (let version = 1; version <= 20_000; version++)
     if (!leftToWriters.leaves(nth(version))) throw new Error(`Row ${version} is not left to its writer.`)

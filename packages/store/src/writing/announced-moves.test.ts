@@ -5,6 +5,7 @@ import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalogContents, tableSpec } from '@looseleaf/index-engine/internal'
 import { bucketRouter } from '@looseleaf/router'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import { inspectEntity } from '../reading/inspection/inspect-entity.ts'
@@ -32,19 +33,12 @@ beforeEach(async () => {
   plan = () => undefined
   const driver = faultyDriver(memory, (call) => plan(call))
   store = await DataStore.open({ shards: keepOpen(driver), indexes: [byName, byMail, byRank], migrate: true })
-  id = idOnShard0()
+  id = idOn(store, 0)
 })
 afterEach(async () => {
   await store.close()
   await memory.close()
 })
-
-function idOnShard0(): string {
-  let made: string
-  do made = store.newId()
-  while (router.shardOfId(parseId(made)) !== 0)
-  return made
-}
 
 /** Announces the move of all buckets of shard 0 to shard 1 in this phase, or removes it. */
 async function announce(phase: LayoutMove['phase'] | undefined): Promise<void> {
@@ -142,7 +136,7 @@ describe.each(['both', 'target', 'undoing'] as const)('a move in the phase %s', 
   test.each([0, 1])('a claim on shard %i whose holder was never committed refuses nobody', async (shard) => {
     await announce(phase)
     const spec = tableSpec(entryOf('by_mail', true))
-    const dead = parseId(idOnShard0())
+    const dead = parseId(idOn(store, 0))
     await memory.shards[shard]!.claims(spec).take([{ key: [Buffer.from(mail)], entityId: dead, version: 1 }])
     await store.put({ mail }, { id })
     expect((await rowCounts())['by_mail']).toEqual([1, 1])
@@ -192,7 +186,7 @@ test('rows are written on one shard before a move is announced, and after it was
   await announce('both')
   await announce('undoing')
   await announce(undefined)
-  id = idOnShard0()
+  id = idOn(store, 0)
   await store.put({ name, mail: movable('bob'), rank: 1 }, { id })
   expect(await rowCounts()).toEqual(atSource)
 })

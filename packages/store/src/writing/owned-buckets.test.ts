@@ -4,6 +4,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalogContents, changeServes } from '@looseleaf/index-engine/internal'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
@@ -21,8 +22,7 @@ beforeEach(async () => {
   memory = await memoryShards(2).connect()
   plan = () => undefined
   store = await open()
-  do id = store.newId()
-  while (store.context.router.shardOfId(parseId(id)) !== 0)
+  id = idOn(store, 0)
   await changeCatalogContents(memory, ({ layout, ...contents }) => ({
     ...contents,
     layout: { ...layout!, revision: 1, moves: [] },

@@ -1,6 +1,7 @@
 import { LooseleafError, parseId, type Driver, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { DataStore } from '../../data-store.ts'
 import { changeCursor } from './change-cursor.ts'
@@ -50,14 +51,8 @@ const cursorOf = (parts: readonly unknown[]): string =>
   Buffer.from(JSON.stringify(parts)).toString('base64url')
 
 /** Puts an entity on this shard, and returns its id. */
-async function putOn(shard: number, bag: object): Promise<EntityId> {
-  for (;;) {
-    const id = store.newId()
-    if (store.context.router.shardOfId(parseId(id)) !== shard) continue
-    await store.put(bag, { id })
-    return id
-  }
-}
+const putOn = async (shard: number, bag: object): Promise<EntityId> =>
+  (await store.put(bag, { id: idOn(store, shard) })).id
 
 it('changes from the beginning are all entities in their current state, then later changes', async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, async (_, n) => (await store.put({ n })).id))

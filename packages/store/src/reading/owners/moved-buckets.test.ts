@@ -4,6 +4,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalogContents, changeServes } from '@looseleaf/index-engine/internal'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { NOTICE_MS } from '../../catalog/catalog-watch.ts'
 import { DataStore } from '../../data-store.ts'
@@ -48,8 +49,7 @@ beforeEach(async () => {
       return plan(call)
     }),
   )
-  do id = writer.newId()
-  while (writer.context.router.shardOfId(parseId(id)) !== 0)
+  id = idOn(writer, 0)
   await writer.put({ name: 'ada', n: 1 }, { id })
 })
 afterEach(async () => {

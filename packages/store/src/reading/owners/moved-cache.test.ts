@@ -3,6 +3,7 @@ import type { EntityRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { changeCatalogContents, changeServes } from '@looseleaf/index-engine/internal'
 import { keepOpen } from '@looseleaf/testkit'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DataStore } from '../../data-store.ts'
 
@@ -32,8 +33,7 @@ beforeEach(async () => {
   other = await DataStore.open({ shards: keepOpen(memory), migrate: true })
   const cache = { maxBytes: 1_000_000, maxStalenessMs: MAX_STALENESS_MS }
   own = await DataStore.open({ shards: keepOpen(memory), cache, time })
-  do id = other.newId()
-  while (other.context.router.shardOfId(parseId(id)) !== 0)
+  id = idOn(other, 0)
   await other.put({ n: 1 }, { id })
 })
 afterEach(async () => {
@@ -90,9 +90,7 @@ test('a cached entity whose bucket moves is read from its new owner within maxSt
 test('a cached entity is not vouched for by the changes of a shard that it was not read from', async () => {
   // The copying begins before the cache follows shard 1.
   const updated = await memory.shards[1]!.entities.raiseFloor()
-  let there: EntityId
-  do there = other.newId()
-  while (other.context.router.shardOfId(parseId(there)) !== 1)
+  const there = idOn(other, 1)
   await other.put({ n: 1 }, { id: there })
   await own.get(there)
   elapsed += MAX_STALENESS_MS + 1

@@ -2,6 +2,7 @@ import { parseId, type Driver, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { handOverOf, MOVING, type HandOver } from '../../../test/hand-over.ts'
 import { DataStore } from '../../data-store.ts'
@@ -29,8 +30,7 @@ beforeEach(async () => {
   move = handOverOf(memory)
   writer = await DataStore.open({ shards: keepOpen(memory), indexes: [byUser], migrate: true })
   reader = await DataStore.open({ shards: keepOpen(faultyDriver(memory, (call) => plan(call))) })
-  do user = writer.newId()
-  while (writer.context.router.shardOfId(parseId(user)) !== 0)
+  user = idOn(writer, 0)
   const bags = Array.from({ length: 20 }, (_, n) => ({
     id: writer.newId({ near: user }),
     user,

@@ -1,8 +1,9 @@
-import { parseId, type Driver, type EntityId, type Time } from '@looseleaf/core'
+import type { Driver, EntityId, Time } from '@looseleaf/core'
 import type { EntityRow, ShardServes } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { changeCatalogContents, changeServes } from '@looseleaf/index-engine/internal'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { expect, test } from 'vitest'
 import { DataStore } from '../../data-store.ts'
 
@@ -27,13 +28,7 @@ async function openSlow(memory: Driver): Promise<DataStore> {
 test('no read is older than a write that was acknowledged before it began, while buckets move to and fro', async () => {
   const memory = await memoryShards(2).connect()
   const made = await DataStore.open({ shards: keepOpen(memory), migrate: true })
-  const { router } = made.context
-  const ids = Array.from({ length: ENTITIES }, () => {
-    for (;;) {
-      const id = made.newId()
-      if (router.shardOfId(parseId(id)) === 0) return id
-    }
-  })
+  const ids = Array.from({ length: ENTITIES }, () => idOn(made, 0))
   await changeCatalogContents(memory, ({ layout, ...contents }) => ({
     ...contents,
     layout: { ...layout!, revision: 1, moves: [{ id: 1, from: 0, to: 1, buckets: '0-2047', phase: 'both' }] },
@@ -86,7 +81,7 @@ test('no read is older than a write that was acknowledged before it began, while
     await change(from, given)
     const { epoch } = (await target.catalog.load())!
     const rows = (await source.entities.pageByAdded(0, 500, { maxBody: 1_000_000 })) as readonly EntityRow[]
-    const stale = rows.filter(({ id }) => router.shardOfId(id) === 0)
+    const stale = rows.filter(({ id }) => made.context.router.shardOfId(id) === 0)
     await target.entities.discard(
       stale.map(({ id }) => id),
       { epoch },

@@ -4,6 +4,7 @@ import { tableSpec } from '@looseleaf/index-engine/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DataStore } from '../../data-store.ts'
 
@@ -33,19 +34,10 @@ afterEach(async () => {
   await memory.close()
 })
 
-const shardOf = (id: EntityId): number => store.context.router.shardOfId(parseId(id))
-
-function idOn(shard: number): EntityId {
-  for (;;) {
-    const id = store.newId()
-    if (shardOf(id) === shard) return id
-  }
-}
-
 /** Puts entities of a user, each on this shard. */
 async function putOn(shard: number, user: EntityId, count: number, more: object = {}): Promise<EntityId[]> {
   const bags = Array.from({ length: count }, (_, n) => ({
-    id: idOn(shard),
+    id: idOn(store, shard),
     user,
     n,
     title: `title ${n}`,
@@ -67,7 +59,7 @@ describe('a store whose rows lead to entities of the same shard', () => {
   let user: EntityId
   let ids: EntityId[]
   beforeEach(async () => {
-    user = idOn(0)
+    user = idOn(store, 0)
     ids = await putOn(0, user, 40)
     await page(user, 20)
   })
@@ -112,7 +104,9 @@ describe('a store whose rows lead to entities of the same shard', () => {
   test('a row that leads to no entity, or to a deleted one, takes no other statement', async () => {
     const index = memory.shards[0]!.index(tableSpec(store.context.catalog.current().indexes[0]!))
     const [row] = await index.scan({ prefix: [parseId(user)], order: 'asc', limit: 1 })
-    await index.upsert([{ ...row!, key: [parseId(user), -2], entityId: parseId(idOn(0)), included: null }])
+    await index.upsert([
+      { ...row!, key: [parseId(user), -2], entityId: parseId(idOn(store, 0)), included: null },
+    ])
     await store.delete(ids[0]!)
     await index.upsert([{ ...row!, included: null }])
     // Each row that is left out makes the page fetch more rows.
@@ -165,14 +159,14 @@ describe('a store whose rows lead to entities of the same shard', () => {
   })
 
   test('bodies that are mostly long are read by their ids', async () => {
-    const writer = idOn(0)
+    const writer = idOn(store, 0)
     await putOn(0, writer, 30, { text: randomBytes(300_000).toString('base64') })
     for (let i = 0; i < 10; i++) expect((await page(writer, 20)).items).toHaveLength(20)
     expect((await callsOf(() => page(writer, 20)))[0]).toBe('scan 0')
   })
 
   test('a list of values takes the statements of its scans', async () => {
-    const other = idOn(0)
+    const other = idOn(store, 0)
     await putOn(0, other, 3)
     const both = () => store.query(byUser, { user: { in: [user, other] } }, { limit: 50 })
     expect(await callsOf(both)).toEqual(['scanEntities 0', 'scanEntities 0'])
@@ -181,7 +175,7 @@ describe('a store whose rows lead to entities of the same shard', () => {
 })
 
 test('pages whose rows lead to entities of other shards read these by id', async () => {
-  const user = idOn(0)
+  const user = idOn(store, 0)
   await putOn(1, user, 20)
   for (let i = 0; i < 5; i++) await page(user, 20)
   expect(await callsOf(() => page(user))).toEqual(['scan 0', 'readBounded 1'])
@@ -189,7 +183,7 @@ test('pages whose rows lead to entities of other shards read these by id', async
 })
 
 test('rows of half near entities are read alone', async () => {
-  const user = idOn(0)
+  const user = idOn(store, 0)
   const ids = [...(await putOn(0, user, 20)), ...(await putOn(1, user, 20))]
   for (let i = 0; i < 5; i++) await page(user, 40)
   expect((await callsOf(() => page(user, 40))).toSorted()).toEqual([
@@ -201,7 +195,7 @@ test('rows of half near entities are read alone', async () => {
 })
 
 test('a read of all shards takes one statement on each of two', async () => {
-  for (const shard of [0, 1]) await putOn(shard, idOn(shard), 20)
+  for (const shard of [0, 1]) await putOn(shard, idOn(store, shard), 20)
   const everybody = () => store.query(byUser, {}, { scatter: true, limit: 12 })
   await everybody()
   expect(await callsOf(everybody)).toEqual(['scanEntities 0', 'scanEntities 1'])

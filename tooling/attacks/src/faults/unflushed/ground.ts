@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { msgpackZlibCodec } from '@looseleaf/codec'
-import { isLooseleafError, parseId, type Driver } from '@looseleaf/core'
+import { isLooseleafError, type Driver } from '@looseleaf/core'
 import { tableName } from '@looseleaf/index-engine/internal'
 import { bucketRouter } from '@looseleaf/router'
 import type { DataStore, DataStoreOptions } from '@looseleaf/store'
 import { byGroup } from '@looseleaf-tooling/simulation/by-tag-and-group'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { openStore } from '../../lab/open-store.ts'
 import { holdsWithin as holdsAnywhere } from '../../lab/until.ts'
 import type { Cluster } from '../../lab/cluster.ts'
@@ -96,12 +97,7 @@ export async function prepareGround(cluster: Cluster, making: StoreSettings): Pr
   return {
     flushes,
     open: (options) => open(options),
-    idOn(shard) {
-      for (;;) {
-        const id = first.newId()
-        if (router.shardOfId(parseId(id)) === shard) return id
-      }
-    },
+    idOn: (shard) => idOn(first, shard),
     groupOn(shard) {
       for (;;) {
         const group = `group ${++groups}`
