@@ -1,4 +1,4 @@
-import { formatId, isLooseleafError } from '@looseleaf/core'
+import { formatId } from '@looseleaf/core'
 import { elapsedBy, type EntityRow, type FloorState, type UpdatedPlace } from '@looseleaf/core/internal'
 import { longestBody, wholeRows, type EngineContext } from '@looseleaf/index-engine/internal'
 import {
@@ -13,6 +13,7 @@ import {
   type ReadableFloor,
 } from '@looseleaf/protocol/internal'
 import { lagOf } from '../records/lag.ts'
+import { createBusyPartitions } from './busy-partitions.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 import type { PassedChanges } from './passed-changes.ts'
 import { comparePlaces, earliestOf, latestOf } from './places.ts'
@@ -82,22 +83,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   const waiting = createWaitingRows(moved, onError)
   const readDueRows = createReadDueRows(context, currentShard, moved, signal)
 
-  /** Work in flight by partition number. A busy partition begins nothing else, and it is not released. */
-  const busy = new Map<number, Promise<unknown>>()
-
-  /** Waits for work, up to `forMs` milliseconds, and renews the leases while it waits. */
-  async function waitWithLeases(work: Promise<unknown>, forMs = Infinity): Promise<void> {
-    const over = new AbortController()
-    const end = (): void => over.abort()
-    void work.then(end, end)
-    if (Number.isFinite(forMs)) void context.time.sleep(forMs, over.signal).then(end, () => {})
-    while (!over.signal.aborted) {
-      await context.time.sleep(leaseMs / 3, over.signal).catch(() => {})
-      // A failed renewal needs no action here: the next handler notices that the leases are no longer sure.
-      if (!over.signal.aborted)
-        await leases.save({}).catch((error: unknown) => isLooseleafError(error, 'CLOSED') && end())
-    }
-  }
+  const busy = createBusyPartitions(context.time, leases, leaseMs, onError)
 
   /** Hands over rows of a partition. Calls `onDone` in order, up to the first row that has to come again; returns true if there was none. */
   async function handOver<Row extends EntityRow>(
@@ -121,21 +107,6 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       await allEnded
     }
     return isWhole
-  }
-
-  /** Marks a partition as busy until this work has ended. */
-  function occupy(number: number, begin: () => Promise<unknown>): Promise<unknown> {
-    // An error is only reported here: the place does not move, so the rows come again.
-    const work = begin().catch(onError)
-    busy.set(number, work)
-    void work.then(() => void (busy.get(number) === work && busy.delete(number)))
-    return work
-  }
-
-  const idle = (): readonly HeldPartition[] => leases.held.filter(({ number }) => !busy.has(number))
-
-  async function waitUpTo(begun: readonly Promise<unknown>[], forMs: number): Promise<void> {
-    if (begun.length > 0) await waitWithLeases(Promise.all(begun), forMs)
   }
 
   /** Returns the time up to which changes may be read, and sets places back after a failover. */
@@ -259,9 +230,9 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
           const isWhole = await handOver(partition, unreplaced, beginBy, onDone, 'new')
           if (isWhole && replaced === -1) unfinished.delete(partition)
         }
-        begun.push(occupy(partition.number, work))
+        begun.push(busy.occupy(partition.number, work))
       }
-      await waitUpTo(begun, beginBy - elapsed() + PATIENCE_MS)
+      await busy.wait(begun, beginBy - elapsed() + PATIENCE_MS)
       if (signal.aborted) break
     }
     for (const partition of partitions) {
@@ -277,7 +248,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
 
   /** Retries failing changes that are due, with the current state of their entities. Returns whether any were due. */
   async function retry(): Promise<boolean> {
-    const due = turns.next(idle(), retrySlots.free)
+    const due = turns.next(busy.idle(), retrySlots.free)
     if (due.size === 0) return false
     const rows = await readDueRows(due)
     const durable = [...rows.values()].filter((row) => row !== 'later')
@@ -288,20 +259,20 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
         turns.tried(partition)
         hasNews = true
       }
-      return occupy(partition.number, () => handOver(partition, partitionRows, beginBy, onDone, 'retry'))
+      return busy.occupy(partition.number, () => handOver(partition, partitionRows, beginBy, onDone, 'retry'))
     })
-    await waitUpTo(begun, RETRY_MS)
+    await busy.wait(begun, RETRY_MS)
     hasNews = true
     return true
   }
 
   /** Turns dead letters that are marked for replay into failing changes. */
   async function takeReplays(): Promise<void> {
-    const wanted = await replays.readWanted(idle(), { signal })
+    const wanted = await replays.readWanted(busy.idle(), { signal })
     const begun = Array.from(wanted, ([partition, letters]) =>
-      occupy(partition.number, () => replays.take(partition, letters, { signal })),
+      busy.occupy(partition.number, () => replays.take(partition, letters, { signal })),
     )
-    await waitUpTo(begun, PATIENCE_MS)
+    await busy.wait(begun, PATIENCE_MS)
   }
 
   async function saveIfDue(): Promise<void> {
@@ -322,24 +293,19 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       const lagMs = updated >= floor && floor > now ? 0 : lagOf(updated, now)
       return lagMs === undefined ? undefined : Math.round(Math.max(0, lagMs + elapsed() - readAt))
     },
-    async settled() {
-      const all = Promise.all(busy.values())
-      // In a closed store the leases cannot be renewed and the first wait ends early, so wait again.
-      await waitWithLeases(all)
-      await all
-    },
+    settled: busy.settled,
     async round() {
       if (elapsed() >= refreshAt) {
-        await leases.refresh(new Set(busy.keys()), { signal })
+        await leases.refresh(busy.numbers(), { signal })
         refreshAt = elapsed() + refreshMs
         await takeReplays().catch(onError)
-        await passing.passOn(idle(), { signal }).catch(onError)
+        await passing.passOn(busy.idle(), { signal }).catch(onError)
       }
       const retried = await retry()
       if (retried) await saveIfDue()
       const upTo = leases.held.length > 0 ? await readFloor() : undefined
-      turns.passed(idle())
-      const open = await waiting.open(idle().filter(({ failing }) => failing.size < MAX_FAILING))
+      turns.passed(busy.idle())
+      const open = await waiting.open(busy.idle().filter(({ failing }) => failing.size < MAX_FAILING))
       const hasMore = upTo !== undefined && open.length > 0 && (await handOverPage(open, upTo))
       await saveIfDue()
       if (hasMore || retried) return 0
