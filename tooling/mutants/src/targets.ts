@@ -31,8 +31,9 @@ const MUTATED_CODE: readonly MutatedCode[] = [
       'packages/store/src/catalog/{catalog-watch,deferring,exchange-indexes,manage-indexes,policies,replace-lost-indexes}.ts',
       'packages/store/src/opening/{arrange-shards,check-router,initialise,late-shard,open-store,stored-bodies}.ts',
       'packages/store/src/reading/changes/*.ts',
-      'packages/store/src/writing/{entity-writer,index-row-writer,row-removals}.ts',
-      'packages/store/src/writing/batch/*.ts',
+      'packages/store/src/calls/local-share.ts',
+      'packages/store/src/reading/rows/*.ts',
+      'packages/store/src/writing/**/*.ts',
     ],
     // Some leftovers of writers show only when a cleaner runs, and floors, places and leases when a consumer does.
     tests: [
@@ -74,15 +75,16 @@ const MUTATED_CODE: readonly MutatedCode[] = [
       'packages/driver-kysely/src/database/epoch-fence.ts',
       'packages/driver-kysely/src/entities/{changes-range,entity-batch,entity-calls,entity-copies,entity-statements,entity-table}.ts',
       'packages/driver-kysely/src/{claims,local-rows}/*.ts',
+      'packages/driver-kysely/src/indexes/joined-scans.ts',
       'packages/driver-{mysql/src/kysely,sqlite/src}/flavor.ts',
-      'packages/driver-mysql/src/kysely/batched-swap.ts',
+      'packages/driver-mysql/src/{connection/packets,kysely/batched-swap}.ts',
     ],
-    // Tests of the MySQL driver's tables, without those of its connections.
+    // Tests of the MySQL driver's tables and packets, without others of its connections.
     tests: [
       'packages/driver-kysely/src/*/*.test.ts',
       // The tests of file modes need a process of their own; file modes are not mutated.
       'packages/driver-sqlite/src/!(file-modes).test.ts',
-      'packages/driver-mysql/{src/kysely/*,test/contract.int}.test.ts',
+      'packages/driver-mysql/{src/kysely/*,src/connection/packets.int,test/contract.int}.test.ts',
     ],
   },
 ]
