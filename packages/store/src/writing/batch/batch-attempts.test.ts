@@ -121,6 +121,16 @@ test('a deadlock is followed by a random pause from the third attempt on', async
   )
 })
 
+test('a batch that has lost to other writes pauses like one after a deadlock, and an observer hears of each attempt', async () => {
+  const overtake: Fault = { before: async () => void (await store.put({ n: 1 }, { id: a })) }
+  faults = [overtake, overtake, overtake]
+  await store.batch([count(a), count(b)])
+  expect(sleeps).toEqual([2])
+  expect(events.filter(({ kind }) => kind === 'attempt')).toEqual(
+    Array.from({ length: 3 }, () => ({ kind: 'attempt', outcome: 'superseded', shard: 'memory 0' })),
+  )
+})
+
 test('a batch whose time is over during its pauses is DEADLINE, and no pause is longer than the rest of the time', async () => {
   await store.close()
   await open({ writeTimeoutMs: 5 })
