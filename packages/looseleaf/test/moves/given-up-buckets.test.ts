@@ -91,6 +91,10 @@ describe('a seal', () => {
     await unseal(work, first)
     expect((await moving.servesOf(0)).leaving).toMatchObject([{ sealed: '0-3' }])
     await expect(seal(work, first, '0-3')).rejects.toMatchObject(TAKEN_OVER)
+    // A source that has gone back to an earlier state has no record of the move.
+    await moving.setServes(0, { owns: OWNED[0] })
+    await unseal(work, second)
+    expect(await moving.servesOf(0)).toEqual({ owns: OWNED[0] })
   })
 
   test.each(['made', 'not made'])(
