@@ -20,11 +20,14 @@ let plan: (call: FaultyCall) => Fault | undefined
 /** Looks at the catalog of shard 0, and changes of it, by the waiting process. */
 let looks: number
 let changes: number
+/** Sleeps of the waiting process that have not ended. */
+let asleep: number
 
 beforeEach(async () => {
   driver = await memoryShards(2).connect()
   await (await openStore(driver)).close()
   plan = () => undefined
+  asleep = 0
   time = leapingTime()
   store = await openStore(
     faultyDriver(driver, (call) => {
@@ -50,7 +53,11 @@ afterEach(async () => {
 
 /** Sleeps, but never ends the second before waits are noted, which must not advance the time of the waits. */
 async function sleepUnlessNoting(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  if (milliseconds < 1_000) return time.sleep(milliseconds, signal)
+  if (milliseconds < 1_000) {
+    asleep++
+    await time.sleep(milliseconds, signal).finally(() => asleep--)
+    return
+  }
   await new Promise((resolve) => signal?.addEventListener('abort', resolve, { once: true }))
 }
 
@@ -175,8 +182,11 @@ test('a bucket that was given up begins at its new shard if its mover does not b
   const id = idIn(0, 99)
   const wait = createBucketWait(store.context)
   const began = time.now()
+  const asleepAtLooks = new Set<number>()
+  plan = () => void asleepAtLooks.add(asleep)
   await wait(id, store.context.catalog.current(), {})
   expect(time.now() - began).toBe(31)
+  expect(asleepAtLooks).toEqual(new Set([0]))
   const { placement } = store.context.catalog.current()
   expect([placement.shardOfId(id), placement.isServed(id)]).toEqual([1, true])
   expect((await loadOwn(store.context, 1, {})).serves.arrived).toMatchObject([{ buckets: GROUP }])
@@ -207,6 +217,7 @@ test('a bucket that nobody can begin is looked at again after 50 milliseconds, o
   const began = time.now()
   await createBucketWait(store.context)(idIn(0, 99), before, {})
   expect(time.now() - began).toBe(31 + 50)
+  expect(asleep).toBe(0)
   const later = time.now()
   await createBucketWait(store.context, later + 10)(idIn(0, 99), before, {})
   expect(time.now() - later).toBe(10)
