@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createLocalShare, type LocalShare } from './local-share.ts'
+import { createLocalShare, isMostlyLocal, type LocalShare } from './local-share.ts'
 
 interface Row {
   readonly key: readonly []
@@ -21,6 +21,37 @@ test('a share counts after a page, and not after a few rows', () => {
   expect(share.entitiesPay()).toBe(false)
   share.learn(page(20), () => true)
   expect([share.versionsPay, share.entitiesPay()]).toEqual([true, true])
+})
+
+test('a share counts from 12 rows on, and pays from three quarters on', () => {
+  const share = createLocalShare(false)
+  share.learn(page(11), () => true)
+  expect(share.versionsPay).toBe(false)
+  share.learn(page(1), () => true)
+  expect(share.versionsPay).toBe(true)
+  expect([isMostlyLocal(0.75), isMostlyLocal(0.749)]).toEqual([true, false])
+})
+
+test('a share looks at 16 rows of each page until it has seen 64, then at two, and at the lengths of eight', () => {
+  const share = createLocalShare(false)
+  const looksAt = (rows: number): number => {
+    let looks = 0
+    share.learn(page(rows), (one) => one === row && ++looks > 0)
+    return looks
+  }
+  expect([20, 5, 20, 20, 20, 20, 1].map(looksAt)).toEqual([16, 5, 16, 16, 16, 2, 1])
+  let lengths = 0
+  for (const rows of [20, 3]) share.learnLengths(page(rows), (one) => one === row && ++lengths > 0)
+  expect(lengths).toBe(8 + 3)
+})
+
+test('a row changes a share that has seen many rows by one in 64', () => {
+  const share = createLocalShare(true)
+  learn(share, 50, false)
+  learn(share, 36, true)
+  expect(share.versionsPay).toBe(false)
+  learn(share, 1, true)
+  expect(share.versionsPay).toBe(true)
 })
 
 test('a share of a half does not pay, in any order of rows', () => {

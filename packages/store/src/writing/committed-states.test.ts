@@ -64,5 +64,8 @@ describe('states that a process has committed', () => {
     expect(states.take(idOf(1), 7)).toBe(large)
     states.keep(idOf(10), 7, Buffer.alloc(512 * 1024 + 1))
     expect(states.take(idOf(10), 7)).toBeUndefined()
+    for (let i = 20; i < 29; i++) states.keep(idOf(i), 7, large)
+    expect(states.take(idOf(20), 7)).toBeUndefined()
+    expect(states.take(idOf(21), 7)).toBe(large)
   })
 })

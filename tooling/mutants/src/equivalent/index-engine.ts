@@ -27,6 +27,10 @@ export const indexEngine: Equivalents = {
     'without: keys.length === 0 || others.length === 0 → (others.length === 0)': shortcut,
     'without: keys.length === 1 && others.length === 1 → false': shortcut,
   },
+  'index-engine/keys/near-key': {
+    'placeOfNear: COLUMN_TYPES.find((each) => each === name) → COLUMN_TYPES.findLast((each) => each === name)':
+      oneOfEach,
+  },
   'index-engine/pages/judge-rows': {
     'createJudge.learn: owner === undefined → false': 'No more entities come than were asked for.',
     'createJudge.takeOverdue: compare(first, before) >= 0 → compare(first, before) > 0':

@@ -3,6 +3,7 @@ import type { Equivalents } from '../equivalent.ts'
 const onlyOurs = 'An error that is not of Looseleaf has no such property.'
 const oneOfEach = 'There is at most one that fits.'
 
+const shortcut = 'A shortcut: without it the same is computed.'
 const hasSilent = 'It is said only where a shard is silent.'
 
 export const store: Equivalents = {
@@ -37,6 +38,24 @@ export const store: Equivalents = {
     'createRowRemovals.run: background.isFull → true': 'A background that is not full has room at once.',
     'createRowRemovals.settled: last !== undefined && kept.includes(last) → (kept.includes(last))':
       'An absent removal is not among the kept ones.',
+  },
+  'store/writing/row-change': {
+    'diffAll: after === null || diff.gained.length === 0 → (after === null)': shortcut,
+    'diffAll: after === null || diff.gained.length === 0 → (diff.gained.length === 0)':
+      'A deleted entity gains no row.',
+    'diffAll: before === null || catalog.policies.deleteDelayMs === 0 → (catalog.policies.deleteDelayMs === 0)':
+      'An entity that loses rows had a body.',
+    'diffAll: entry.include && includedBytes(entry, codec.decode(before), codec) → (includedBytes(entry, codec.decode(before), codec))':
+      shortcut,
+    'splitChange: atOnce.length === 0 → false': shortcut,
+  },
+  'store/writing/rows-at-once': {
+    'lostRowsOf: deletedNow.length > 0 || deletedLater.length > 0 → true': shortcut,
+    'lostRowsOf: steps.size === 0 → false': shortcut,
+    'lostRowsOf.keysAfter: rows.keysAfter[place] ?? NONE → (rows.keysAfter[place])':
+      'A change that loses rows has keys for every index of its catalog.',
+    'splitLostRows: moved.length > 0 && areAllLocal() → (areAllLocal())': shortcut,
+    'splitLostRows: lostWhole.length === 0 && gone.length === 0 → false': shortcut,
   },
   'protocol/commit': {
     'uncommitted: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)': onlyOurs,
