@@ -31,6 +31,8 @@ export const moves: Equivalents = {
       hasEpochs,
   },
   'protocol/moves/announce': {
+    'requireUnannounced: moves.find((move) => withoutRanges(buckets, move.buckets) !== buckets) → moves.findLast((move) => withoutRanges(buckets, move.buckets) !== buckets)':
+      'The plan is refused, whichever of the moves is named.',
     'changeMove: layout.moves?.find((move) => move.id === id) → layout.moves?.findLast((move) => move.id === id)':
       oneOfEach,
   },

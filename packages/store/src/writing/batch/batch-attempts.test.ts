@@ -131,6 +131,24 @@ test('a batch that has lost to other writes pauses like one after a deadlock, an
   )
 })
 
+test('a commit without an answer that lands between the look for it and the next attempt takes place once', async () => {
+  const landing = Promise.withResolvers<void>()
+  faults = [{ late: landing.promise }]
+  const nOf = async (id: EntityId): Promise<unknown> => (await store.get(id))?.['n']
+  let looks = 0
+  plan = ({ table, operation }) =>
+    table === 'entities' && operation === 'readVersions' && looks++ === 0
+      ? {
+          async after() {
+            landing.resolve()
+            while ((await nOf(b)) === 1) await new Promise((resolve) => setImmediate(resolve))
+          },
+        }
+      : undefined
+  await store.batch([count(a), count(b)])
+  expect([await nOf(a), await nOf(b)]).toEqual([2, 2])
+})
+
 test('a batch whose time is over during its pauses is DEADLINE, and no pause is longer than the rest of the time', async () => {
   await store.close()
   await open({ writeTimeoutMs: 5 })
