@@ -8,9 +8,9 @@ let store: DataStore
 let id: EntityId
 /**
  * `lossy`: the answer of the next commit is lost, and the shard is `down` from then on, so that nothing can be read back. `overtaken`: the
- * answer of each commit is lost, and another write follows it.
+ * answer of each commit is lost, and another write follows it. `unsent`: each commit is lost before it is sent.
  */
-let state: 'up' | 'lossy' | 'down' | 'overtaken'
+let state: 'up' | 'lossy' | 'down' | 'overtaken' | 'unsent'
 /** Another store on the same shards, without faults. */
 let rival: DataStore
 
@@ -32,6 +32,13 @@ const plan: FaultPlan = ({ operation }) => {
     return {
       async after() {
         await rival.put({ n: 2 }, { id })
+        throw unknownOutcome()
+      },
+    }
+  }
+  if (state === 'unsent' && operation === 'replace') {
+    return {
+      before() {
         throw unknownOutcome()
       },
     }
@@ -113,6 +120,19 @@ describe('the error OUTCOME_UNKNOWN', () => {
       message: expect.stringMatching(/was written by another writer since/),
       cause: { code: 'CONFLICT', cause: { code: 'OUTCOME_UNKNOWN', message: unknownOutcome().message } },
     })
+  })
+
+  it('the message of OUTCOME_UNKNOWN leaves out the message of an error that an edit throws, which may hold values', async () => {
+    state = 'unsent'
+    let edits = 0
+    const update = store.update(id, (bag) => {
+      if (++edits > 1) throw new Error('a secret value')
+      return { ...bag, n: 1 }
+    })
+    const error = (await update.catch((each: unknown) => each)) as LooseleafError
+    expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { message: 'a secret value' } })
+    expect(error.message).not.toContain('secret')
+    expect(error.shard).toBeUndefined()
   })
 })
 

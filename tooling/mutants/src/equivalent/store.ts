@@ -57,6 +57,9 @@ export const store: Equivalents = {
     'splitLostRows: moved.length > 0 && areAllLocal() → (areAllLocal())': shortcut,
     'splitLostRows: lostWhole.length === 0 && gone.length === 0 → false': shortcut,
   },
+  'store/writing/unknown-outcome': {
+    'unknownOutcome: isLooseleafError(cause) → true': onlyOurs,
+  },
   'protocol/commit': {
     'uncommitted: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)': onlyOurs,
   },
