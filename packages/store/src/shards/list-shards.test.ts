@@ -104,3 +104,11 @@ test('a shard of a router without buckets serves, and has no number of them', as
   ])
   await fixed.close()
 })
+
+test('a shard of a store without a layout serves under its own address', async () => {
+  await changeCatalogContents(memory, (contents) => ({ ...contents, layout: undefined }))
+  const older = await DataStore.open({ shards: keepOpen(memory) })
+  expect(older.context.catalog.current().layout).toBeUndefined()
+  expect((await older.shards.list())[1]).toMatchObject({ address: 'memory 1', state: 'serving' })
+  await older.close()
+})

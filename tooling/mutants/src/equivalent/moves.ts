@@ -47,6 +47,10 @@ export const moves: Equivalents = {
     'noteWait: layout?.moves?.find(({ buckets }) => rangesInclude(buckets, String(bucket))) → layout?.moves?.findLast(({ buckets }) => rangesInclude(buckets, String(bucket)))':
       oneOfEach,
   },
+  'protocol/moves/owner-faults': {
+    'faultsIn: count === undefined || layout === undefined |…y((catalog) => catalog?.serves === undefined) → (catalogs.every((catalog) => catalog?.serves === undefined))':
+      'A shard has such a record only in a store with a layout of buckets.',
+  },
   'protocol/moves/own-buckets': {
     'announcedIn: catalog.layout?.moves?.find((move) => move.id === id) → catalog.layout?.moves?.findLast((move) => move.id === id)':
       oneOfEach,

@@ -117,7 +117,8 @@ it('explain tells which rows come with their entities', async () => {
     localShare: 0.5,
     joinsEntities: false,
   })
-  expect(await store.explain(byUser, ofAda, { limit: 1_000 })).toMatchObject({ joinsEntities: false })
+  expect(await store.explain(byUser, ofAda, { limit: 511 })).toMatchObject({ joinsEntities: true })
+  expect(await store.explain(byUser, ofAda, { limit: 512 })).toMatchObject({ joinsEntities: false })
   // A page would read entities of three shards for nothing but one.
   expect(await store.explain(byTag, { tags: 'x' }, { scatter: true })).toMatchObject({
     localShare: 1,
