@@ -10,7 +10,7 @@ import {
 } from '@looseleaf/protocol/internal'
 import type { FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { announcedMove, BUCKETS, OWNED, TAKEN_OVER, type AnnouncedMove } from './announced-move.ts'
+import { announcedMove, BUCKETS, endedFor, OWNED, TAKEN_OVER, type AnnouncedMove } from './announced-move.ts'
 
 /** A record of another move on the same shard. */
 const OTHER = { move: 9, attempt: 1, buckets: '100-101' }
@@ -79,6 +79,16 @@ describe('a seal', () => {
     expect(again.catalog.epoch).toBeGreaterThan(sealed.catalog.epoch)
     // A seal that is there is returned as it is.
     expect((await seal(work, attempt, '0-3')).catalog.epoch).toBe(again.catalog.epoch)
+  })
+
+  test('a token without a record of the move gives nothing up', async () => {
+    const attempt = await moving.begin()
+    const sealed = await seal(work, attempt, '0-3')
+    const token = { ...sealed, serves: { owns: OWNED[0] } }
+    await expect(handOver(work, attempt, '0-3', token, { end: 7, last: undefined })).rejects.toMatchObject(
+      endedFor('another process has ended it'),
+    )
+    expect(await moving.servesOf(0)).toEqual(sealed.serves)
   })
 
   test('a seal that is not there is not taken away, and neither is that of another attempt', async () => {
