@@ -177,3 +177,11 @@ test('a store whose router has no buckets refuses moves and drains', async () =>
   await expect(fixed.shards.plan('rebalance')).rejects.toMatchObject(error)
   await fixed.close()
 })
+
+test('a store without a layout announces no move and no draining', async () => {
+  await changeCatalogContents(driver, (contents) => ({ ...contents, layout: undefined }))
+  const error = { code: 'NOT_MIGRATED', message: expect.stringContaining('no layout yet') as string }
+  await expect(announceMove(store.context, PLAN)).rejects.toMatchObject(error)
+  await expect(announceDraining(store.context, 0, {})).rejects.toMatchObject(error)
+  await expect(store.shards.plan('rebalance')).rejects.toMatchObject(error)
+})

@@ -58,6 +58,10 @@ export const moves: Equivalents = {
   'protocol/moves/until-writable': {
     'createBucketWait.waitOnce: epochs[shard] ?? 0 → (epochs[shard])': hasEpochs,
   },
+  'store/shards/add-shard': {
+    'changeLayout: contents.layout && contents.indexes.every(isPrepared) → (contents.indexes.every(isPrepared))':
+      'A store without a layout is refused before.',
+  },
   'store/writing/batch/batch-writer': {
     'createBatchWriter.committed: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])': hasEpochs,
     'createBatchWriter.writeInAttempts: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])': hasEpochs,

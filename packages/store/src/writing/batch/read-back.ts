@@ -110,15 +110,15 @@ async function readVersions(
   context: EngineContext,
   rows: readonly BatchedRow[],
   options: CallOptions,
-): Promise<ReadonlyMap<string, number>> {
-  const found = new Map<string, number>()
+): Promise<ReadonlyMap<string, number | undefined>> {
+  const found = new Map<string, number | undefined>()
   await readAtOwners(
     context,
     rows.map(({ id }) => id),
     async ({ shard, ids, areOwned }) => {
       const versions = await shard.entities.readVersions(ids, options)
       if (!(await areOwned())) return ids
-      for (const [i, id] of ids.entries()) found.set(idKey(id), versions[i] ?? 0)
+      for (const [i, id] of ids.entries()) found.set(idKey(id), versions[i])
       return []
     },
     options,
