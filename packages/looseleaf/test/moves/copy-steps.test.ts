@@ -163,6 +163,7 @@ test('few buckets are copied by pages without bodies, and none without entities'
   expect(copied).toBe((await rowsOf(0)).filter(({ id }) => isFew(id)).length)
   expect((await copiesOf()).size).toBe(copied)
   expect(kindNames()).toEqual(new Set(['copy page 0', 'copy read', 'receive']))
+  expect(kinds).not.toContain('copy read 0')
   expect(await copyEntities(work, { ...few, buckets: '' }, target)).toEqual({ copied: 0 })
 })
 

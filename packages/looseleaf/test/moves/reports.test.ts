@@ -2,7 +2,7 @@ import type { Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { moveBuckets, movesOf, resumeMoves, undoMove } from '@looseleaf/mover/internal'
 import type { MoveProgress } from '@looseleaf/mover'
-import { processName } from '@looseleaf/protocol/internal'
+import { announceMove, processName } from '@looseleaf/protocol/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, onTestFinished, test } from 'vitest'
@@ -65,6 +65,9 @@ test('the report of a move in each step tells its holder, its next step and its 
 test('a move that no process works on says so, before and after its first step', async () => {
   const driver = await driverOf()
   const store = await filledStore(driver, 60)
+  await announceMove(store.context, PLAN)
+  const idle = { holder: undefined, heldUpBy: 'no process works on it', handedOver: 0, back: 'undo' }
+  expect(await movesOf(store)).toMatchObject([{ state: 'copying', ...idle, counts: { entities: 0 } }])
   for (const stop of ['copying', 'checking', 'sealing']) {
     const interrupted = new AbortController()
     const moved = moveBuckets(store, PLAN, {
@@ -73,9 +76,7 @@ test('a move that no process works on says so, before and after its first step',
       onProgress: ({ step }) => void (step === stop && interrupted.abort()),
     })
     await expect(moved).rejects.toMatchObject({ code: 'ABORTED' })
-    expect(await movesOf(store)).toMatchObject([
-      { state: stop, holder: undefined, heldUpBy: 'no process works on it', handedOver: 0, back: 'undo' },
-    ])
+    expect(await movesOf(store)).toMatchObject([{ state: stop, ...idle }])
   }
   const undone = await undoMove(store, (await movesOf(store))[0]!.id)
   expect(undone).toMatchObject({

@@ -12,6 +12,7 @@ export const store: Equivalents = {
       'The policies of all answering shards agree by then; with a silent shard, only a warning depends on them.',
   },
   'store/writing/entity-writer': {
+    'createEntityWriter.writeInAttempts: failures.length === 0 → false': shortcut,
     'createEntityWriter.writeInAttempts: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
       'A catalog has an epoch for every shard.',
     'createEntityWriter.writeInAttempts.committed: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
@@ -56,6 +57,10 @@ export const store: Equivalents = {
       'A change that loses rows has keys for every index of its catalog.',
     'splitLostRows: moved.length > 0 && areAllLocal() → (areAllLocal())': shortcut,
     'splitLostRows: lostWhole.length === 0 && gone.length === 0 → false': shortcut,
+  },
+  'store/writing/superseded-attempts': {
+    'superfluousRows: indexes.find((candidate) => candidate.table === table) → indexes.findLast((candidate) => candidate.table === table)':
+      oneOfEach,
   },
   'store/writing/unknown-outcome': {
     'unknownOutcome: isLooseleafError(cause) → true': onlyOurs,

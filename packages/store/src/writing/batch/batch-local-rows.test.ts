@@ -209,6 +209,15 @@ describe('a batch that its local rows fail', () => {
     expect([await keysIn('index_by_tag', a), await keysIn('index_by_tag', b)]).toEqual([['a'], ['b']])
   })
 
+  test("with writeOrder 'entity-first' local rows of a failing table do not fail the batch", async () => {
+    await close()
+    await open(await memoryShards(2).connect(), { writeOrder: 'entity-first' })
+    plan = failing((call) => upsertsRows(call, 'index_by_tag'))
+    const [changed] = await store.batch([change(a, { tag: 'x' }), { delete: b }])
+    expect(changed.indexed).toBe(false)
+    expect(await store.get(a)).toMatchObject({ tag: 'x' })
+  })
+
   test('a batch that the database has undone is repeated with far rows', async () => {
     plan = failing(
       ({ operation, args }) =>
