@@ -1,4 +1,5 @@
 import {
+  formatId,
   LooseleafError,
   parseId,
   type Bag,
@@ -10,7 +11,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { shardsOfRow, tableSpec } from '@looseleaf/index-engine/internal'
 import { bucketOfId } from '@looseleaf/router'
-import { faultyDriver, keepOpen, type Fault, type FaultyCall } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen, unknownOutcome, type Fault, type FaultyCall } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { handOverOf } from '../../../test/hand-over.ts'
 import { DataStore } from '../../data-store.ts'
@@ -147,6 +148,24 @@ test('a commit without an answer that lands between the look for it and the next
       : undefined
   await store.batch([count(a), count(b)])
   expect([await nOf(a), await nOf(b)]).toEqual([2, 2])
+})
+
+test('a batch that was committed is found by its other entities if one is written again during the look', async () => {
+  const rival = await DataStore.open({ shards: keepOpen(memory), indexes: [byMail] })
+  faults = [{ after: () => Promise.reject(unknownOutcome()) }]
+  let isLooking = false
+  plan = ({ table, operation, args: [ids] }) => {
+    if (table !== 'entities') return undefined
+    if (operation === 'readVersions') isLooking = true
+    if (operation !== 'read' || !isLooking || formatId((ids as readonly Uint8Array[])[0]!) !== a)
+      return undefined
+    isLooking = false
+    plan = () => undefined
+    return { before: async () => void (await rival.put({ n: 9 }, { id: a })) }
+  }
+  await store.batch([count(a), count(b)])
+  expect(await store.getMany([a, b])).toMatchObject([{ n: 9 }, { n: 2 }])
+  await rival.close()
 })
 
 test('a batch whose time is over during its pauses is DEADLINE, and no pause is longer than the rest of the time', async () => {
