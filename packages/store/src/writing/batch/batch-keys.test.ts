@@ -125,6 +125,7 @@ test('two items that want one unique key are DUPLICATE_KEY before anything is wr
   const c = store.newId({ near: group })
   const batch = store.batch([sit(a, '7'), { insert: { group, seat: '7' }, id: c }])
   await expect(batch).rejects.toMatchObject({ code: 'DUPLICATE_KEY', item: 1, holder: a, index: 'by_seat' })
+  await expect(batch).rejects.toThrow(`items[0], entity ${a}, wants the same key`)
   expect(await holderOf('7')).toBeUndefined()
   await store.settled()
   expect(await claims('by_seat')).toEqual({ 1: a, 2: b })
