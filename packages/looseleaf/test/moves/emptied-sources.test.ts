@@ -1,6 +1,7 @@
 import { parseId, type EntityId } from '@looseleaf/core'
 import type { ShardCatalog } from '@looseleaf/core/internal'
 import { tableSpec } from '@looseleaf/index-engine/internal'
+import { emptySources } from '@looseleaf/mover/internal'
 import {
   announceTarget,
   beginTarget,
@@ -99,6 +100,13 @@ test('a source deletes the entities and rows of its buckets, and joins their rec
   const [epoch, floor] = [await moving.epochOf(0), await floorOf()]
   expect(await emptySource(work)).toEqual({ entities: 0, rows: 0 })
   expect([await moving.epochOf(0), await floorOf()]).toEqual([epoch, floor])
+})
+
+test('the source of a move whose announcement has not ended is left alone', async () => {
+  await fillBuckets(5)
+  expect(await emptySources(work.context, {})).toEqual([])
+  expect(await entitiesOn(0)).toBe(5)
+  expect(await moving.servesOf(0)).toEqual({ owns: OWNED[0] })
 })
 
 test('a source keeps the buckets that have come back, and those of another announced move', async () => {

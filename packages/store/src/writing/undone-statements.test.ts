@@ -127,6 +127,21 @@ describe('statements that the database has undone', () => {
     expect(attempts).toBe(2)
   })
 
+  it('a commit without an answer is found although the look for it is undone at first', async () => {
+    const store = await open()
+    let commits = 0
+    let flushes = 0
+    const lost = (): never => {
+      throw unknownOutcome()
+    }
+    plan = ({ operation }) => {
+      if (operation === 'replace' && ++commits === 1) return { after: lost }
+      return operation === 'flush' && ++flushes <= 2 ? { before: undone } : undefined
+    }
+    await store.put({ name: 'mine' }, { id })
+    expect([commits, flushes]).toEqual([1, 3])
+  })
+
   it('undone deletes are retried without a warning', async () => {
     const warnings: string[] = []
     const store = await open({ onWarning: (message) => void warnings.push(message) })
