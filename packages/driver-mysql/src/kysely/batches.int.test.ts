@@ -181,6 +181,20 @@ test('a held row cannot be written between the check and the COMMIT of a batch',
   expect(await hasty.entities.replace([write], { epoch })).toEqual([true])
 })
 
+test('an entity that another writer inserts between the check and the writes of a batch ends it, and has its place', async () => {
+  const [inserted, replaced, held] = await someRows()
+  const [observer, writer] = [await bench.observe(), await bench.observe()]
+  await observer.query('BEGIN')
+  await observer.query('SELECT 1 FROM looseleaf_meta FOR UPDATE')
+  const writing = shard.entities.writeAll([held, replaced, inserted], { epoch })
+  await threadBusyWith(observer, 'AS micros')
+  const insert = 'INSERT INTO entities (id, updated, version, body) VALUES (?, UTC_TIMESTAMP(6), 9, NULL)'
+  await writer.query(insert, [inserted.id])
+  await observer.query('ROLLBACK')
+  expect(await writing).toEqual({ lost: [2] })
+  expect(await versions([inserted, replaced, held])).toEqual([9, 1, 1])
+})
+
 test('a batch larger than a packet is whole after a crash of its server, and one without its COMMIT is gone', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-batches-'))
   const start = () =>
