@@ -147,3 +147,14 @@ test('a value that does not fit the schema is refused before the batch begins', 
   )
   expect(() => named.writes.delete({ id: named.newId() } as never)).toThrow('without a version')
 })
+
+test('a batch is refused while the store lacks a unique index of one of its kinds', async () => {
+  const store = await openStore(Transfer)
+  const [accounts, transfers] = [Account.in(store), Transfer.in(store)]
+  const group = randomUUID()
+  const batch = store.batch([
+    transfers.writes.insert({ group, cents: 1 }),
+    accounts.writes.insert({ group, name: 'ada', cents: 1 }),
+  ])
+  await expect(batch).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND', item: 1 })
+})
