@@ -3,7 +3,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
-import { keepOpen } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { expect, it, onTestFinished } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import { repairVersion } from './repair-version.ts'
@@ -77,6 +77,25 @@ it('a row of an attempt of the year 2258 gives no answer after the repair of its
   expect(await repairVersion(context, id)).toBe(true)
   expect(await store.count(byUser, { user: 'ada' })).toBe(0)
   expect(await store.count(byUser, { user: 'bob' })).toBe(1)
+})
+
+it('an entity gets its version after the rows of every shard have their stamps', async () => {
+  const memory = await memoryShards(2).connect()
+  const calls: string[] = []
+  const slow = faultyDriver(memory, ({ shard, operation }) => {
+    if (operation === 'repairVersion') calls.push(operation)
+    if (operation !== 'repairStamps') return undefined
+    const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5 * shard))
+    return { before: pause, after: () => void calls.push(`${operation} ${shard}`) }
+  })
+  const store = await DataStore.open({ shards: keepOpen(slow), indexes: [byUser], migrate: true })
+  onTestFinished(async () => {
+    await store.close()
+    await memory.close()
+  })
+  const { id } = await store.put({ user: 'ada' })
+  expect(await repairVersion(store.context, id)).toBe(false)
+  expect(calls).toEqual(['repairStamps 0', 'repairStamps 1', 'repairVersion'])
 })
 
 it('a process whose clock is past the year 2255 rejects writes with the reason', async () => {

@@ -37,6 +37,8 @@ export const moves: Equivalents = {
       oneOfEach,
   },
   'protocol/moves/begin-target': {
+    'lostByTarget: records.find((record) => record.emptied !== undefined) → records.findLast((record) => record.emptied !== undefined)':
+      oneOfEach,
     'begun: coming?.afterAddedId ?? 0 → (coming?.afterAddedId)': isComing,
     'begun: coming?.afterAddedId → coming.afterAddedId': isComing,
   },

@@ -11,8 +11,27 @@ export const store: Equivalents = {
     'agreeOnPolicies: shards.find((shard) => shard !== undefined) → shards.findLast((shard) => shard !== undefined)':
       'The policies of all answering shards agree by then; with a silent shard, only a warning depends on them.',
   },
+  'store/reading/rows/committed-versions': {
+    'takeInRowOrder.handOver: known.fill(undefined, from, to) → (nothing)': 'It only frees memory earlier.',
+  },
+  'store/writing/batch/read-back': {
+    'compareBody: rows.find((row) => idKey(row.id) === idKey(id)) → rows.findLast((row) => idKey(row.id) === idKey(id))':
+      oneOfEach,
+  },
+  'store/writing/batch/store-batches': {
+    'createStoreBatches.write: removals.isFull → true': 'A background that is not full has room at once.',
+  },
+  'store/writing/row-failures': {
+    'mayBeOfLocalRows: !isLooseleafError(error) || error.unknownOutcome → false':
+      'An error that a commit throws has a known outcome, and one that is not of Looseleaf has no such property.',
+  },
+  'store/writing/write-steps': {
+    'findEntity: isPending(decoded) → true': 'To await a value that is there changes nothing.',
+  },
   'store/writing/entity-writer': {
     'createEntityWriter.writeInAttempts: failures.length === 0 → false': shortcut,
+    'createEntityWriter.writeInAttempts: given && decideKnown(reader, { id, version: i…rsion!, body: given }, lane.shard, decideFor) → (decideKnown(reader, { id, version: ifVersion!, body: given }, lane.shard, decideFor))':
+      'A body that is absent cannot be decoded, so the entity is read as well.',
     'createEntityWriter.writeInAttempts: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
       'A catalog has an epoch for every shard.',
     'createEntityWriter.writeInAttempts.committed: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
@@ -67,6 +86,9 @@ export const store: Equivalents = {
   },
   'protocol/commit': {
     'uncommitted: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)': onlyOurs,
+  },
+  'protocol/fence': {
+    'fence: base === 0 → false': 'An entity that is found there refuses the insert as well.',
   },
   'protocol/index-rows': {
     'failureUnlessDropped: indexes.find((entry) => entry.table === table) → indexes.findLast((entry) => entry.table === table)':
