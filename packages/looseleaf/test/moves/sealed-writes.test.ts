@@ -1,4 +1,4 @@
-import { LooseleafError, parseId, type Driver } from '@looseleaf/core'
+import { formatId, LooseleafError, parseId, type Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
 import { createBucketWait, loadOwn } from '@looseleaf/protocol/internal'
@@ -221,4 +221,18 @@ test('a bucket that nobody can begin is looked at again after 50 milliseconds, o
   const later = time.now()
   await createBucketWait(store.context, later + 10)(idIn(0, 99), before, {})
   expect(time.now() - later).toBe(10)
+})
+
+test('a write to a bucket that nobody can begin is DEADLINE at the end of its time, without an attempt', async () => {
+  await move.giveUp(GROUP)
+  const shard = driver.shards[1]!
+  const catalog = (await loadShardCatalog(shard))!
+  await changeServes(shard, catalog, { ...catalog.serves!, coming: undefined })
+  await store.context.catalog.reload()
+  const began = time.now()
+  await expect(store.put({ name: 'ada' }, { id: formatId(idIn(0, 99)) })).rejects.toMatchObject({
+    code: 'DEADLINE',
+    message: expect.stringContaining('its bucket was being moved to another shard') as string,
+  })
+  expect(time.now() - began).toBe(30_000)
 })
