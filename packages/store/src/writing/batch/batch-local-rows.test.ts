@@ -173,13 +173,20 @@ describe('local claims of a batch', () => {
     expect(await store.get(fresh)).toBeUndefined()
   })
 
-  test('a batch takes over a local claim that an entity without the key has left over', async () => {
+  test('a batch takes over a local claim that an entity without the key has left over, and exchanges others', async () => {
     const { version } = (await rival.put({ group }, { id: b }))!
     const key = [parseId(group), Buffer.from('7')]
     const claims = driver.shards[0]!.claims(tableSpec(entryOf('claims_by_seat')))
     await claims.take([{ key, entityId: parseId(b), version }])
-    await store.batch([change(a, { seat: '7', tag: 'x' })])
-    expect([await keysIn('claims_by_seat', a), await keysIn('claims_by_seat', b)]).toEqual([['7'], []])
+    const { id: c } = await rival.insert({ group, seat: '3' }, { near: group })
+    const { id: d } = await rival.insert({ group, seat: '4' }, { near: group })
+    await store.batch([
+      change(a, { seat: '7', tag: 'x' }),
+      change(c, { seat: '4' }),
+      change(d, { seat: '3' }),
+    ])
+    const seats = await Promise.all([a, b, c, d].map((id) => keysIn('claims_by_seat', id)))
+    expect(seats).toEqual([['7'], [], ['4'], ['3']])
     expect(await keysIn('index_by_tag', a)).toContain('x')
   })
 })
