@@ -63,3 +63,10 @@ it('the host aborts a mutant that never ends, and continues', async () => {
   expect(await host.ask({ texts: { [CODE]: endless }, runs, bail: true }, 3_000)).toBe('hung')
   expect((await allTests()).tests.every(({ failed }) => failed === undefined)).toBe(true)
 })
+
+it('a process that starts has more time for its first test', async () => {
+  const [test] = (await allTests()).tests
+  host.stop()
+  const question = { texts: {}, runs: [{ file: TEST, tests: [test!.id] }], bail: true }
+  expect(await host.ask(question, 500)).not.toBe('hung')
+})

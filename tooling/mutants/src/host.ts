@@ -5,11 +5,15 @@ import type { Answer, FromHost, Question } from './host-protocol.ts'
 /** Runs tests in a child process, one question at a time. */
 export interface Host {
   /**
-   * Returns 'hung' if no test ended for `silenceMs`, or the process died; a new process then takes its place.
+   * Returns 'hung' if no test ended for `silenceMs`, or the process died; a new process then takes its place, and has `START_MS` more for its
+   * first test.
    */
   ask(question: Question, silenceMs: number): Promise<Answer | 'hung'>
   stop(): void
 }
+
+/** Time in milliseconds in which a process starts and loads its first test file, also on a busy machine. */
+const START_MS = 60_000
 
 const PROGRAM = fileURLToPath(new URL('test-host.ts', import.meta.url))
 
@@ -36,6 +40,7 @@ export function createHost(packages: readonly string[], env: Readonly<Record<str
 
   return {
     ask(question, silenceMs) {
+      const startMs = child === undefined ? START_MS : 0
       const asked = (child ??= begin())
       return new Promise((resolve, reject) => {
         let silence: NodeJS.Timeout
@@ -49,19 +54,19 @@ export function createHost(packages: readonly string[], env: Readonly<Record<str
           stop()
           resolve('hung')
         }
-        const listen = (): void => {
+        const listen = (ms: number): void => {
           clearTimeout(silence)
-          silence = setTimeout(onHung, silenceMs)
+          silence = setTimeout(onHung, ms)
         }
         const onMessage = (message: FromHost): void => {
-          if ('alive' in message) return listen()
+          if ('alive' in message) return listen(silenceMs)
           end()
           if ('given' in message) resolve(message.given)
           else reject(new Error(message.failed))
         }
         asked.on('message', onMessage)
         asked.on('exit', onHung)
-        listen()
+        listen(silenceMs + startMs)
         asked.send(question)
       })
     },
