@@ -108,3 +108,14 @@ test('a put with an id that is refused leaves its far rows, on which another wri
   expect(await counts()).toMatchObject({ index_by_name: 1, claims_by_mail: 1 })
   expect(await store.count(byName, { name: 'ada' }, { exact: true })).toBe(0)
 })
+
+test('an update may return a bag with the id of its entity, and is refused with another id', async () => {
+  const { id } = await store.insert({ n: 1 })
+  await store.update(id, () => ({ id, n: 2 }))
+  const other = store.newId()
+  await expect(store.update(id, () => ({ id: other, n: 3 }))).rejects.toMatchObject({
+    code: 'BAD_ID',
+    entity: id,
+  })
+  expect(await store.get(id)).toEqual({ id, n: 2 })
+})

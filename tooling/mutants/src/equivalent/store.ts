@@ -21,6 +21,9 @@ export const store: Equivalents = {
   'store/writing/batch/store-batches': {
     'createStoreBatches.write: removals.isFull → true': 'A background that is not full has room at once.',
   },
+  'store/writing/decide-known': {
+    'decideKnown: return undefined → (nothing) (2)': 'A function without a return returns undefined as well.',
+  },
   'store/writing/row-failures': {
     'mayBeOfLocalRows: !isLooseleafError(error) || error.unknownOutcome → false':
       'An error that a commit throws has a known outcome, and one that is not of Looseleaf has no such property.',
