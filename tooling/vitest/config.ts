@@ -30,7 +30,7 @@ export default defineConfig({
     typecheck: { enabled: false },
     // A worker loads the modules once for all of its files of a project, which often takes longer than the tests.
     isolate: false,
-    // V8's usual 16 MiB for young objects costs a tenth of the processor time: tests make many of them.
+    // V8's usual 16 MiB for young objects costs processor time: tests make many of them.
     execArgv: ['--max-semi-space-size=64'],
     // A spy on `process` would hide the warnings of later files.
     restoreMocks: true,
