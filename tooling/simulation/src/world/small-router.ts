@@ -1,22 +1,21 @@
 import type { Router } from '@looseleaf/core'
 import { bucketRouter } from '@looseleaf/router'
 
-/** Buckets of `bucketRouter` that are one bucket here. */
-const JOINED = 64
 const SCHEME = 'small-buckets'
 
 /**
- * Creates a `bucketRouter` with 64 buckets in place of 4,096, and the same shard for every key. A process reads the buckets of every catalog,
- * which would be half of the work of a life.
+ * Creates a `bucketRouter` with fewer buckets, by default 64 in place of 4,096, and the same shard for every key. A process reads the buckets
+ * of every catalog, which would be half of the work of a life.
  */
-export function smallRouter(shards: number): Router {
+export function smallRouter(shards: number, count = 64): Router {
   const router = bucketRouter({ shards })
   const { ofId, ofKey, shards: map } = router.buckets!
+  const joined = map.length / count
   const buckets = {
     scheme: SCHEME,
-    ofId: remembered((id) => Math.floor(ofId(id) / JOINED)),
-    ofKey: remembered((key) => Math.floor(ofKey(key) / JOINED)),
-    shards: map.filter((_, bucket) => bucket % JOINED === 0),
+    ofId: remembered((id) => Math.floor(ofId(id) / joined)),
+    ofKey: remembered((key) => Math.floor(ofKey(key) / joined)),
+    shards: map.filter((_, bucket) => bucket % joined === 0),
   }
   return {
     ...router,

@@ -26,6 +26,8 @@ import { simulatedDriver, type Network } from '../servers/simulated-driver.ts'
 
 /** Shards of the store at its beginning. */
 export const SHARDS = 2
+/** Buckets in lives with near entities whose buckets do not move. The bucket of the entities has some of the values, so more rows and claims are local. */
+const FEW_BUCKETS = 4
 
 /** Steps that a move takes, and more. */
 const BELATED_DURING_MOVES = 3_000
@@ -74,7 +76,8 @@ export function createWorld(
 ): World {
   const now = (): number => Math.floor(scheduler.now() * 1000)
   const driver = createReferenceDriver({ shards: circumstances.mayJoin ? SHARDS + 1 : SHARDS, now })
-  const router = smallRouter(SHARDS)
+  const hasFew = circumstances.isNear && circumstances.movers === 0
+  const router = smallRouter(SHARDS, hasFew ? FEW_BUCKETS : undefined)
   // A separate random generator, so that the number of names does not influence later choices.
   const chance: Randomness = { next: random.next, uuid: createRandom(0).uuid }
   const codec = msgpackZlibCodec()
