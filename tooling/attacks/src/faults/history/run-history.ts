@@ -132,7 +132,7 @@ export async function createStore(
   const ids = (count: number, near?: NearKey): string[] =>
     Array.from({ length: count }, () => store.newId({ near }))
   try {
-    // Rows of this group are in the bucket of these entities. Those of another one are on their shard by chance.
+    // Rows of this group are in the bucket of these entities. Rows of another one are on their shard by chance.
     const near = ids(Math.floor(hot / 2), { string: 'south' })
     return { hot: [...ids(hot - near.length), ...near], cold: ids(cold), near }
   } finally {
