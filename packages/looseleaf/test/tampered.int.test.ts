@@ -69,10 +69,10 @@ test('a cleaner notices a TRUNCATE of an index table and fills the index again',
     const { progress, sweeping } = cleaner.status()
     return progress.length > 0 && sweeping.length === 0
   }
-  await vi.waitUntil(async () => hasSwept() && (await witnesses()) === 1, 20_000)
+  await vi.waitUntil(async () => hasSwept() && (await witnesses()) === 1, 60_000)
   await connection.query('TRUNCATE index_by_user')
-  await vi.waitUntil(() => warnings.some((warning) => warning.includes('was emptied')), 20_000)
-  await vi.waitUntil(async () => (await store.indexes())[0]!.state === 'ready', 20_000)
+  await vi.waitUntil(() => warnings.some((warning) => warning.includes('was emptied')), 60_000)
+  await vi.waitUntil(async () => (await store.indexes())[0]!.state === 'ready', 60_000)
   // Opened with the real clock, because the leaping one would exceed the time limit of a query.
   expect(await found((await open(urls)).store)).toBe(30)
 })

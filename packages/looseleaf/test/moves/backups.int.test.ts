@@ -53,7 +53,7 @@ function open(urls: readonly string[], plan?: FaultPlan): Promise<DataStore> {
   })
 }
 
-beforeAll(takeBackups, 60_000)
+beforeAll(takeBackups, 120_000)
 
 /** Moves buckets of a store, and takes backups meanwhile. */
 async function takeBackups(): Promise<void> {
@@ -67,7 +67,8 @@ async function takeBackups(): Promise<void> {
   let rank = 1_000
   const update = async (): Promise<void> => {
     rank++
-    await Promise.all(ids.map((id) => writer.update(id, (bag) => ({ ...bag, rank }))))
+    const write = (id: EntityId) => () => writer.update(id, (bag) => ({ ...bag, rank }))
+    await Promise.all(ids.map((id) => untilDone(write(id))))
   }
   const take = async (time: Time): Promise<void> => {
     if (!backups.has(time)) backups.set(time, { shards: [await backUp(source), await backUp(target)], rank })
@@ -119,6 +120,16 @@ async function takeBackups(): Promise<void> {
   await take('when the move is over')
   expect([...backups.keys()].toSorted()).toEqual(TIMES.toSorted())
   await drop()
+}
+
+/** Repeats a write that is refused for a while, as on a busy machine. */
+async function untilDone(write: () => Promise<unknown>): Promise<void> {
+  for (;;)
+    try {
+      return void (await write())
+    } catch (error) {
+      if (!isLooseleafError(error) || !error.retryable) throw error
+    }
 }
 
 /** Restores the source and the target from backups of these times, and opens the store. Returns it with the greatest rank that may be lost. */
