@@ -1,4 +1,4 @@
-import { parseId, type EntityId } from '@looseleaf/core'
+import { LooseleafError, parseId, type EntityId } from '@looseleaf/core'
 import type { ShardCatalog } from '@looseleaf/core/internal'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { emptySources } from '@looseleaf/mover/internal'
@@ -20,12 +20,19 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { announcedMove, BUCKETS, OWNED, type AnnouncedMove } from './announced-move.ts'
 import { indexes, itemOf } from './stores.ts'
 
+const DOWN = new LooseleafError('SHARD_UNAVAILABLE', 'It is down.')
+
 let moving: AnnouncedMove
 let work: MoveWork
 let statements: number
+/** Number of a shard whose table of tasks cannot be read. */
+let silent: number | undefined
 
 beforeEach(async () => {
-  moving = await announcedMove()
+  silent = undefined
+  moving = await announcedMove(({ shard, table }) =>
+    shard === silent && table === 'tasks' ? { before: () => Promise.reject(DOWN) } : undefined,
+  )
   statements = 0
   work = { ...moving.work, onStatement: async () => void statements++ }
 })
@@ -107,6 +114,16 @@ test('the source of a move whose announcement has not ended is left alone', asyn
   expect(await emptySources(work.context, {})).toEqual([])
   expect(await entitiesOn(0)).toBe(5)
   expect(await moving.servesOf(0)).toEqual({ owns: OWNED[0] })
+})
+
+test('a source keeps its rows while a shard that may know a consumer does not answer', async () => {
+  await fillBuckets(5)
+  await endWithout()
+  silent = 2
+  await expect(emptySource(work)).rejects.toBe(DOWN)
+  expect(await entitiesOn(0)).toBe(5)
+  silent = undefined
+  expect(await emptySource(work)).toMatchObject({ entities: 5 })
 })
 
 test('a source keeps the buckets that have come back, and those of another announced move', async () => {
