@@ -6,7 +6,8 @@ import { entitiesIn } from '@looseleaf/protocol/internal'
 import type { DataStore, EntityChange } from '@looseleaf/store'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { moveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets, resumeMoves } from '@looseleaf/mover/internal'
+import { moveUntil } from './consumers/moving.ts'
 import { contentsOf, filledStore, itemOf, openStore, SOME_BUCKETS } from './stores.ts'
 
 const POLL_MS = 10
@@ -159,6 +160,28 @@ test('a reader of changes that is too slow for a move is CHANGES_GONE, and gets 
   }).catch((error: unknown) => error)
   expect(changes).toMatchObject({ code: 'CHANGES_GONE' })
   expect(newer).toBe(0)
+})
+
+test('a reader of changes whose source deletes its rows between two of its statements is CHANGES_GONE', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 300)
+  let cursor = ''
+  for await (const change of store.changes({ from: 'beginning', pollMs: POLL_MS })) {
+    cursor = change.cursor
+    break
+  }
+  await moveUntil(store, 'emptying')
+  await putLast(store)
+  // The floor of the source was read before, and is behind its last moved row.
+  let isFirst = true
+  const overtaken = faultyDriver(driver, ({ shard, operation }) => {
+    if (shard !== 0 || operation !== 'pageOfChanges' || !isFirst) return undefined
+    isFirst = false
+    return { before: async () => void (await resumeMoves(store)) }
+  })
+  const reader = await openStore(overtaken)
+  await expect(collect(reader, cursor)).rejects.toMatchObject({ code: 'CHANGES_GONE' })
+  expect(isFirst).toBe(false)
 })
 
 test('a reader of changes that begins after a move gets every entity once', async () => {

@@ -91,6 +91,16 @@ it('a cursor of changes continues after its change on every shard', async () => 
   expect(await last).toMatchObject([{ id }])
 })
 
+it('a purge on a shard that has given no change yet leaves a cursor valid', async () => {
+  const { taking } = await begin({ from: 'beginning' })
+  await putOn(0, { n: 1 })
+  const [change] = await taking
+  const id = await putOn(1, { n: 2 })
+  const { entities } = memory.shards[1]!
+  await entities.raisePurged({ updated: await entities.raiseFloor(), version: 1 }, { epoch: 1 })
+  expect(await take(1, { from: change!.cursor })).toMatchObject([{ id }])
+})
+
 it('a slow consumer of changes holds back reads, and gets the last states later', async () => {
   const ids = await Promise.all(Array.from({ length: 300 }, async (_, n) => (await store.put({ n })).id))
   const changes = store.changes({ from: 'beginning', pollMs: 10 })[Symbol.asyncIterator]()
