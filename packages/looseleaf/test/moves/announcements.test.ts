@@ -5,10 +5,12 @@ import { changeCatalogContents, changeServes, loadShardCatalog } from '@looselea
 import {
   announceMove,
   announceDraining,
+  announceTarget,
   completeAnnouncement,
   endMove,
   objectionsTo,
   withdrawDraining,
+  type MoveWork,
   type PlannedMove,
 } from '@looseleaf/protocol/internal'
 import { moduloRouter } from '@looseleaf/router'
@@ -129,6 +131,13 @@ test('the end of a move gives its buckets to the target, and other moves stay an
   expect(await layoutOf(0)).toMatchObject({ revision: 3 })
   await completeAnnouncement(work)
   expect(await layoutOf(0)).toMatchObject({ revision: 3 })
+})
+
+test('a move that another mover has ended gets no other phase', async () => {
+  const work = { context: store.context, move: await announceMove(store.context, PLAN) } as MoveWork
+  await endMove(work)
+  await announceTarget(work)
+  expect(await layoutOf(0)).toMatchObject({ revision: 2, moves: [] })
 })
 
 test('a draining is announced once, and withdrawn once', async () => {

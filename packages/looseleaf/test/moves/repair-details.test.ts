@@ -40,6 +40,19 @@ test('a repair names a move that has stopped again, and finishes the others', as
   })
 })
 
+test('a repair takes a move once the one before it has handed its buckets over', async () => {
+  const store = await openStore(driver, leapingTime())
+  await announceMove(store.context, { from: 0, to: 1, buckets: '0-99' })
+  await announceMove(store.context, { from: 0, to: 2, buckets: '100-199' })
+  let taken: readonly boolean[] | undefined
+  const look = async (): Promise<void> => {
+    taken ??= (await store.shards.moves()).map(({ holder }) => holder !== undefined)
+  }
+  const watched = await openWith(({ operation }) => (operation === 'raiseFloor' ? { before: look } : undefined))
+  expect(await watched.shards.repair()).toMatchObject({ moves: [{ state: 'done' }, { state: 'done' }] })
+  expect(taken).toEqual([true, false])
+})
+
 test.each(['ABORTED', 'CLOSED'] as const)('a repair whose move ends with %s rejects', async (code) => {
   const store = await openStore(driver, leapingTime())
   await announceMove(store.context, { from: 0, to: 1, buckets: '0-99' })
