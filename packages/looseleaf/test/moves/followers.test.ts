@@ -114,42 +114,46 @@ test('changes have each version once and in order, and the last state of every e
 test.each([
   ['has no floor', 'floor'],
   ['has no page', 'pageOfChanges'],
-])('changes of the new shard wait while the old one %s, and copies are left out', async (_, failing) => {
-  const driver = await memoryShards(2).connect()
-  const store = await filledStore(driver, 300)
-  const before = await versionsOf(store)
-  const isIn = entitiesIn(store.context, SOME_BUCKETS)
-  const ids = [...before.keys()].filter((id) => isIn(parseId(id)))
-  const stopped = new AbortController()
-  const onProgress = ({ step }: { readonly step: string }): void => {
-    if (step === 'emptying') stopped.abort()
-  }
-  const { signal } = stopped
-  const plan = { from: 0, to: 1, buckets: SOME_BUCKETS }
-  await expect(moveBuckets(store, plan, { signal, onProgress })).rejects.toMatchObject({ code: 'ABORTED' })
-  const written = new Set(ids.slice(0, ids.length / 2))
-  for (const id of written) await store.update(id, (bag) => ({ ...bag, title: 'moved' }))
-  const after = await versionsOf(store)
-  await putLast(store)
-  // The old shard does not answer until the new one was read often.
-  let pages = Infinity
-  let loads = 0
-  const slow = faultyDriver(driver, ({ operation, shard, table }) => {
-    if (shard === 0 && table === 'catalog') loads++
-    if (shard === 1 && operation === 'pageOfChanges') pages++
-    if (shard === 1 || operation !== failing || pages > 10) return undefined
-    return { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away (on purpose).')) }
-  })
-  const reader = await openStore(slow)
-  pages = 0
-  loads = 0
-  const changes = await collect(reader, 'beginning')
-  expect(loads).toBeLessThan(10)
-  for (const id of ids)
-    expect(changes.get(id)!.map(({ version }) => version)).toEqual(
-      written.has(id) ? [before.get(id), after.get(id)] : [before.get(id)],
-    )
-}, 20_000)
+])(
+  'changes of the new shard wait while the old one %s, and copies are left out',
+  async (_, failing) => {
+    const driver = await memoryShards(2).connect()
+    const store = await filledStore(driver, 300)
+    const before = await versionsOf(store)
+    const isIn = entitiesIn(store.context, SOME_BUCKETS)
+    const ids = [...before.keys()].filter((id) => isIn(parseId(id)))
+    const stopped = new AbortController()
+    const onProgress = ({ step }: { readonly step: string }): void => {
+      if (step === 'emptying') stopped.abort()
+    }
+    const { signal } = stopped
+    const plan = { from: 0, to: 1, buckets: SOME_BUCKETS }
+    await expect(moveBuckets(store, plan, { signal, onProgress })).rejects.toMatchObject({ code: 'ABORTED' })
+    const written = new Set(ids.slice(0, ids.length / 2))
+    for (const id of written) await store.update(id, (bag) => ({ ...bag, title: 'moved' }))
+    const after = await versionsOf(store)
+    await putLast(store)
+    // The old shard does not answer until the new one was read often.
+    let pages = Infinity
+    let loads = 0
+    const slow = faultyDriver(driver, ({ operation, shard, table }) => {
+      if (shard === 0 && table === 'catalog') loads++
+      if (shard === 1 && operation === 'pageOfChanges') pages++
+      if (shard === 1 || operation !== failing || pages > 10) return undefined
+      return { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away (on purpose).')) }
+    })
+    const reader = await openStore(slow)
+    pages = 0
+    loads = 0
+    const changes = await collect(reader, 'beginning')
+    expect(loads).toBeLessThan(10)
+    for (const id of ids)
+      expect(changes.get(id)!.map(({ version }) => version)).toEqual(
+        written.has(id) ? [before.get(id), after.get(id)] : [before.get(id)],
+      )
+  },
+  20_000,
+)
 
 test('a reader of changes that is too slow for a move is CHANGES_GONE, and gets no newer state before', async () => {
   const driver = await memoryShards(2).connect()

@@ -48,7 +48,9 @@ test('a repair takes a move once the one before it has handed its buckets over',
   const look = async (): Promise<void> => {
     taken ??= (await store.shards.moves()).map(({ holder }) => holder !== undefined)
   }
-  const watched = await openWith(({ operation }) => (operation === 'raiseFloor' ? { before: look } : undefined))
+  const watched = await openWith(({ operation }) =>
+    operation === 'raiseFloor' ? { before: look } : undefined,
+  )
   expect(await watched.shards.repair()).toMatchObject({ moves: [{ state: 'done' }, { state: 'done' }] })
   expect(taken).toEqual([true, false])
 })

@@ -1,5 +1,6 @@
 import type { Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { tableSpec } from '@looseleaf/index-engine/internal'
 import { moveBuckets, movesOf, resumeMoves, undoMove } from '@looseleaf/mover/internal'
 import type { MoveProgress } from '@looseleaf/mover'
 import { announceMove, processName } from '@looseleaf/protocol/internal'
@@ -121,7 +122,11 @@ test('a move that is being undone says how it goes on, also while its record on 
 })
 
 test('the counts of a move add up, and its progress never goes back', async () => {
-  const store = await filledStore(await driverOf(), 300)
+  const driver = await driverOf()
+  const store = await filledStore(driver, 300)
+  const spec = tableSpec(store.context.catalog.current().indexes.find(({ unique }) => unique)!)
+  const claimsOn = (shard: number): Promise<number> => driver.shards[shard]!.index(spec).count({ prefix: [] })
+  const claimsBefore = await claimsOn(1)
   const progress: MoveProgress[] = []
   const { id, counts, total, verified, timeLeftMs } = await moveBuckets(store, PLAN, {
     onProgress: (each) => progress.push(each),
@@ -129,6 +134,7 @@ test('the counts of a move add up, and its progress never goes back', async () =
   // Without writes, every row is copied once, compared once, and deleted once.
   expect(counts.compared).toBe(counts.entities)
   expect(counts.late).toBe(0)
+  expect(counts.claims).toBe((await claimsOn(1)) - claimsBefore)
   expect(counts.emptied).toBe(counts.entities + counts.rows + counts.claims)
   expect(verified!.rows).toBe(counts.entities + counts.rows + counts.claims)
   expect(counts.read).toBeLessThanOrEqual(total)

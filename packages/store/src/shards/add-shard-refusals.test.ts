@@ -83,6 +83,50 @@ test('a database of another store cannot join', async () => {
   expect(await store.shards.add('memory 1')).toMatchObject({ number: 1, added: false })
 })
 
+test('a database of entities that has lost its catalog cannot join', async () => {
+  const { shardAt: _, ...others } = memory
+  await (await open({ ...others, shards: [spare] })).put({ n: 1 })
+  const catalog = { ...spare.catalog, load: () => Promise.resolve(undefined) }
+  const store = await open({ ...driver, shardAt: () => ({ ...spare, catalog }) })
+  await expect(store.shards.add('memory 2')).rejects.toMatchObject({
+    code: 'LAYOUT_MISMATCH',
+    message: expect.stringMatching(/^Shard memory 2: it has no catalog, but holds entities\./),
+  })
+})
+
+test('a shard cannot join under a second address', async () => {
+  const second = { ...memory.shards[1]!, name: 'memory 1 again' }
+  const store = await open({ ...driver, shardAt: () => second })
+  await expect(store.shards.add('memory 1 again')).rejects.toMatchObject({
+    code: 'LAYOUT_MISMATCH',
+    message: expect.stringMatching(
+      /^Shard memory 1 again: it is shard 1 of this store under the address memory 1\./,
+    ),
+  })
+})
+
+test('an empty database at the address of a shard cannot join', async () => {
+  const store = await open({ ...driver, shardAt: () => ({ ...spare, name: 'memory 1' }) })
+  await expect(store.shards.add('memory 1')).rejects.toMatchObject({
+    code: 'LAYOUT_MISMATCH',
+    message: expect.stringMatching(
+      /^Shard memory 1: by the layout it is shard 1 of the store, but its database has another catalog or none\./,
+    ),
+  })
+})
+
+test('another shard of the store at the address of a shard cannot join', async () => {
+  const store = await open({ ...driver, shardAt: () => ({ ...memory.shards[0]!, name: 'memory 1' }) })
+  await expect(store.shards.add('memory 1')).rejects.toMatchObject({ code: 'LAYOUT_MISMATCH' })
+})
+
+test('a store whose catalog has no layout takes no shard', async () => {
+  const store = await open()
+  await changeCatalogContents(driver, (contents) => ({ ...contents, layout: undefined }))
+  await expect(store.shards.add('memory 2')).rejects.toMatchObject({ code: 'NOT_MIGRATED' })
+  expect(await loadShardCatalog(spare)).toBeUndefined()
+})
+
 test('a removed shard cannot join again', async () => {
   const store = await open()
   await store.shards.add('memory 2')
@@ -99,6 +143,15 @@ test('a removed shard cannot join again', async () => {
     code: 'LAYOUT_MISMATCH',
     message: expect.stringMatching(/it was shard 2 of this store, and was removed\..* drop its tables first/),
   })
+})
+
+test('an empty database at the address of a removed shard joins under another number', async () => {
+  const store = await open()
+  await changeCatalogContents(driver, ({ layout, ...contents }) => {
+    const shards = [...layout!.shards, { name: 'memory 2', buckets: '', state: 'removed' as const }]
+    return { ...contents, layout: { ...layout!, revision: layout!.revision + 1, shards } }
+  })
+  expect(await store.shards.add('memory 2')).toMatchObject({ number: 3, added: true })
 })
 
 test('a store without buckets has no place for another shard', async () => {

@@ -31,7 +31,7 @@ export async function requireCandidate(
   // A database that is shard `n` has at least the epoch that shard `n` had before.
   const own = await loadShardCatalog(shard, options)
   const { layout, storeId } = mergeCatalogs(catalogs)
-  if (bucketsOf(router) === undefined || (layout !== undefined && layout.scheme === undefined)) {
+  if (bucketsOf(router) === undefined) {
     throw new LooseleafError(
       'LAYOUT_MISMATCH',
       `The router of this store, ${router.fingerprint}, has no buckets, so its shards are fixed. Make a new store, and copy the entities with \`looseleaf export\` and \`looseleaf import\`.`,
