@@ -23,15 +23,14 @@ export async function beforeAsking(
   if (tries >= MAX_TRIES) throw noOwner(tries)
   if (tries > 1) await time.sleep(backOffMs(tries - 1, PAUSES), options.signal)
   const wait = createBucketWait(context)
-  // Shards that could not begin. Another wait for such a shard, for each of many entities, would take minutes.
-  const vain = new Set<number>()
+  // One wait per shard: waits for each of many entities, whose shard cannot begin, would take minutes.
+  const awaited = new Set<number>()
   for (const id of ids) {
     const now = catalog.current()
     const shard = now.placement.shardOfId(id)
-    if (now.placement.isServed(id) || vain.has(shard)) continue
+    if (now.placement.isServed(id) || awaited.has(shard)) continue
+    awaited.add(shard)
     await wait(id, now, options)
-    const { placement } = catalog.current()
-    if (!placement.isServed(id) && placement.shardOfId(id) === shard) vain.add(shard)
   }
   return catalog.current()
 }

@@ -3,6 +3,7 @@ import type { EntityRow, LayoutMove, ShardServes } from '@looseleaf/core/interna
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalogContents, changeServes } from '@looseleaf/index-engine/internal'
+import { beforeAsking } from '@looseleaf/protocol/internal'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -215,6 +216,14 @@ describe('the statements of reads', () => {
     sent = []
     await Promise.all(Array.from({ length: 20 }, () => reader.get(id)))
     expect(sent).toEqual(['readBounded 0', 'floor 0'])
+  })
+
+  test('a search for the owners of served entities sends no statement', async () => {
+    const { catalog } = reader.context
+    let statements = 0
+    plan = () => void statements++
+    expect(await beforeAsking(reader.context, [parseId(id)], 0, {})).toBe(catalog.current())
+    expect(statements).toBe(0)
   })
 
   test('a read that is answered long after its look is checked', async () => {
