@@ -1,6 +1,7 @@
 import type { ShardCatalog, ShardServes } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { moveBuckets } from '@looseleaf/mover/internal'
+import { announceMove } from '@looseleaf/protocol/internal'
 import { faultyDriver, type FaultyCall } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
@@ -91,4 +92,36 @@ test('a mover that wakes without its lease begins no attempt', async () => {
   expect(await moveBuckets(await openStore(second, leapingTime()), PLAN)).toMatchObject({ state: 'done' })
   expect(await late).toMatchObject({ state: 'done' })
   expect(attempts).toBe(0)
+})
+
+test('a mover names the process that it waits for again after it has lost the move to another one', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 100)
+  const { id } = await announceMove(store.context, PLAN)
+  const { tasks } = driver.shards[1]!
+  const task = `move/${id}`
+  const free = async (owner: string): Promise<unknown> =>
+    tasks.save(task, owner, (await tasks.load(task))!.progress, 0)
+  const takeOver = async (): Promise<void> => {
+    // The lease of the mover ends within a millisecond.
+    while ((await tasks.claim(task, 'second', 60_000)) === undefined);
+  }
+  await tasks.claim(task, 'first', 60_000)
+  let waits = 0
+  let isTaken = false
+  const mover = await openStore(
+    faultyDriver(driver, ({ operation }) => {
+      if (operation !== 'receive' || isTaken) return undefined
+      isTaken = true
+      return { before: takeOver }
+    }),
+    leapingTime(),
+  )
+  const report = await moveBuckets(mover, PLAN, {
+    leaseMs: 1,
+    checkpointMs: 0,
+    onWait: () => void free(++waits === 1 ? 'first' : 'second'),
+  })
+  expect(report).toMatchObject({ state: 'done' })
+  expect(waits).toBe(2)
 })

@@ -98,7 +98,12 @@ test('a move ends with the deletion on the source, once every consumer has handl
   await consumed.reach(await versionsOf(store))
   await stopped.stop()
   await write(2, 1)
-  const report = await moveBuckets(mover, PLAN)
+  const { now } = mover.context.time
+  let began = Infinity
+  const report = await moveBuckets(mover, PLAN, {
+    onProgress: ({ step }) => void (step === 'emptying' && (began = Math.min(began, now()))),
+  })
+  expect(now() - began).toBe(10_000)
   expect(report).toMatchObject({
     state: 'emptying',
     heldUpBy: expect.stringMatching(/on shard 0: search\..*looseleaf consumer drop NAME/),
