@@ -66,6 +66,17 @@ test('a batch that only writes is one statement, and with local rows one packet'
   expect(await shard.rowsOf([spec], [id])).toMatchObject([[{ key: [1n], version: 3 }]])
 })
 
+test('a batch of a hundred rows is one statement, and a larger one inserts its rows by one', async () => {
+  await someRows()
+  const insertions = (count: number): readonly EntityReplace[] =>
+    Array.from({ length: count }, () => ({ ...newEntity(), base: 0 }))
+  expect(await shard.entities.writeAll(insertions(100), { epoch })).toBe('written')
+  expect(sent).toEqual(['INSERT'])
+  sent.length = 0
+  expect(await shard.entities.writeAll(insertions(101), { epoch })).toBe('written')
+  expect(sent).toEqual(['START', 'SELECT', 'SELECT', 'INSERT', 'COMMIT', 'SELECT'])
+})
+
 test('a batch that has lost is read under locks, sends no other write, and keeps its connection', async () => {
   const [insertion, replaced, held] = await someRows()
   const before = proxy.accepted

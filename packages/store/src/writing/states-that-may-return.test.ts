@@ -3,6 +3,7 @@ import type { IndexRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
+import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { expect, onTestFinished, test } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
@@ -52,4 +53,24 @@ test('while an index is filled, a write keeps the rows of the state that it repl
 test('a write keeps no rows of the replaced state if deleteDelayMs is 0', async () => {
   const [[, after], rows] = await rowsWhileFilling(0)
   expect(rows).toEqual([['bob', after, 'after']])
+})
+
+test('a write of an index that is filled sends no rows of the replaced state', async () => {
+  const driver = await memoryShards(2).connect()
+  const sent: string[] = []
+  const watched = faultyDriver(driver, ({ operation, args: [rows] }) => {
+    if (operation === 'upsert')
+      for (const { key } of rows as readonly IndexRow[])
+        sent.push(Buffer.from(key[0] as Uint8Array).toString())
+    return undefined
+  })
+  const shards = keepOpen(watched)
+  const store = await DataStore.open({ shards, indexes: [byName], migrate: true, deleteDelayMs: 60_000 })
+  onTestFinished(async () => {
+    await store.close()
+    await driver.close()
+  })
+  const { id } = await store.put({ name: 'ada' })
+  await store.put({ name: 'bob' }, { id })
+  expect(sent).toEqual(['ada', 'bob'])
 })

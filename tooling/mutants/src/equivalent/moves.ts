@@ -30,6 +30,10 @@ export const moves: Equivalents = {
     'refusalOf: context.catalog.current().epochs[number] ?? 0 → (context.catalog.current().epochs[number])':
       hasEpochs,
   },
+  'protocol/local-rows': {
+    'splitRows: rows.length === 0 → false': 'A shortcut: without it the same is computed.',
+    'byTable: rows.length === 0 → false': 'An empty list of tables is the same as none.',
+  },
   'protocol/moves/announce': {
     'requireUnannounced: moves.find((move) => withoutRanges(buckets, move.buckets) !== buckets) → moves.findLast((move) => withoutRanges(buckets, move.buckets) !== buckets)':
       'The plan is refused, whichever of the moves is named.',
@@ -59,6 +63,10 @@ export const moves: Equivalents = {
   },
   'protocol/moves/until-writable': {
     'createBucketWait.waitOnce: epochs[shard] ?? 0 → (epochs[shard])': hasEpochs,
+  },
+  'store/reading/rows/covered-reader': {
+    'coveredReader.partOf.part: plan.rowsTellPlaces → false':
+      'A shortcut: the place follows from the part too.',
   },
   'store/shards/add-shard': {
     'changeLayout: contents.layout && contents.indexes.every(isPrepared) → (contents.indexes.every(isPrepared))':

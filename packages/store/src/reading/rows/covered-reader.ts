@@ -44,8 +44,6 @@ export function coveredReader(
   { lanes }: Pick<ReadView, 'lanes'>,
   { entry, plan, verify }: CoveredList,
 ): RowReaderFrom {
-  const givesPlace = !verify && plan.rowsTellPlaces
-
   /** Returns a promise only if codec entries have to be loaded. */
   function partOf(
     { key, entityId: id, version, included }: CoveringRow,
@@ -56,7 +54,7 @@ export function coveredReader(
     const part = (bag: Bag): ReadEntity => ({
       id,
       bag,
-      key: givesPlace ? key : undefined,
+      key: plan.rowsTellPlaces ? key : undefined,
       version,
       updated: undefined,
       bytes,
