@@ -21,7 +21,7 @@ export async function finishedMoves(
   const { layout } = await context.catalog.reload(options)
   if (layout?.moves === undefined) return []
   const { revision } = layout
-  const ids = Array.from({ length: Math.min(REVISIONS, revision) }, (_, i) => revision - i)
+  const ids = Array.from({ length: REVISIONS }, (_, i) => revision - i)
   const found = await Promise.all(
     presentNumbers(context.driver).map(async (to) => {
       const states = await shardAt(context, to).tasks.loadAll(ids.map(moveTask), options)

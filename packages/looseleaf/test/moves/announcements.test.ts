@@ -15,6 +15,7 @@ import {
 } from '@looseleaf/protocol/internal'
 import { moduloRouter } from '@looseleaf/router'
 import { DataStore } from '@looseleaf/store'
+import { faultyDriver } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openStore } from './stores.ts'
 
@@ -58,6 +59,20 @@ test('an announced move gets the next revision as its number, on every shard', a
   for (const number of [0, 1, 2])
     expect(await layoutOf(number)).toMatchObject({ revision: 2, moves: [{ id: 1 }, { id: 2, ...other }] })
   expect(store.context.catalog.current().layout).toEqual(await layoutOf(0))
+})
+
+test('an announcement changes each catalog once, and flushes it once', async () => {
+  const calls: string[] = []
+  const watched = await openStore(
+    faultyDriver(driver, ({ shard, operation }) => {
+      if (operation === 'change' || operation === 'flush') calls.push(`${operation} ${shard}`)
+      return undefined
+    }),
+  )
+  calls.length = 0
+  await announceMove(watched.context, PLAN)
+  expect(calls.toSorted()).toEqual(['change 0', 'change 1', 'change 2', 'flush 0', 'flush 1', 'flush 2'])
+  await watched.close()
 })
 
 test('a move that is announced already is announced once, and nothing speaks against it', async () => {

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { LooseleafError, parseId, type Driver, type EntityId, type Time } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { entitiesIn, processName } from '@looseleaf/protocol/internal'
+import { entitiesIn, loadOwn, processName } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
@@ -70,6 +72,25 @@ test('a move rejects once its target has failed six times in a row, and goes on 
   isDown = false
   expect(await store.shards.move(PLAN)).toMatchObject({ state: 'done' })
   expect(await contentsOf(await openStore(driver))).toEqual(before)
+})
+
+test('a move that fails under a seal has taken the seal away when it rejects', async () => {
+  const driver = await memoryShards(2).connect()
+  await (await filledStore(driver, 50)).close()
+  let isSealed = false
+  const store = await storeWith(driver, ({ shard, operation, args: [catalog] }) => {
+    if (shard !== 0) return undefined
+    const { serves } = (operation === 'change' ? catalog : {}) as Partial<ShardCatalog>
+    if (serves?.leaving?.some(({ sealed }) => sealed !== undefined)) isSealed = true
+    // The seal is taken away slowly.
+    else if (isSealed && operation === 'change') return { before: () => sleep(300) }
+    if (!isSealed || operation !== 'pageOfChanges') return undefined
+    return { before: () => Promise.reject(new LooseleafError('SHARD_DENIED', 'It is denied.')) }
+  })
+  await expect(store.shards.move(PLAN)).rejects.toMatchObject({ code: 'SHARD_DENIED' })
+  expect(isSealed).toBe(true)
+  const { leaving } = (await loadOwn(store.context, 0, {})).serves
+  expect(leaving?.map(({ sealed }) => sealed)).toEqual([undefined])
 })
 
 test('a copy that was in flight when the target crashed does not overwrite the later copy of a replaced entity', async () => {

@@ -139,6 +139,8 @@ test('the counts of a move add up, and its progress never goes back', async () =
   expect(verified!.rows).toBe(counts.entities + counts.rows + counts.claims)
   expect(counts.read).toBeLessThanOrEqual(total)
   expect(timeLeftMs).toBe(0)
+  // Once at the beginning of the step, and once for each page.
+  expect(progress.filter(({ step }) => step === 'copying').length).toBeGreaterThan(2)
   const reads = progress.map((each) => each.counts.read)
   expect(reads).toEqual(reads.toSorted((a, b) => a - b))
   expect(progress.at(-1)).toMatchObject({ move: id, step: 'done', counts, seals: { groups: 16 } })

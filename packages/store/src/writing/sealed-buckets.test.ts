@@ -165,8 +165,10 @@ test('the seal of a mover that has died is taken away after a second, and not be
   const begin = now
   const brokenAfter: number[] = []
   plan = ({ table, operation }) => {
-    if (table === 'catalog' && operation === 'change') brokenAfter.push(now - begin)
-    return undefined
+    if (table !== 'catalog' || operation !== 'change') return undefined
+    brokenAfter.push(now - begin)
+    // The looks at the catalog wait for it.
+    return { before: () => new Promise((resolve) => setTimeout(resolve, 20)) }
   }
   await Promise.all([
     store.put({ mail: 'ada' }, { id }),
