@@ -1,4 +1,4 @@
-import type { Driver } from '@looseleaf/core'
+import { LooseleafError, type Driver } from '@looseleaf/core'
 import type { ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
@@ -53,6 +53,19 @@ test('a rebalance and a drain reject with the problems of their plans', async ()
       code: 'CONFLICT',
       message: expect.stringMatching(/^The buckets 5 belong to shard /) as string,
     })
+})
+
+test('a rebalance rejects with the error of a shard that refuses the announcement', async () => {
+  let refusals = 0
+  const refusing = faultyDriver(driver, ({ operation, args }): Fault | undefined => {
+    const { layout } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
+    if ((layout?.moves ?? []).length === 0 || ++refusals > 1) return undefined
+    return { before: () => Promise.reject(new LooseleafError('SHARD_DENIED', 'It is denied.')) }
+  })
+  const store = await openStore(driver, leapingTime())
+  await store.shards.move({ from: 2, to: 0, buckets: '2731-4095' })
+  const other = await openStore(refusing, leapingTime())
+  await expect(other.shards.rebalance()).rejects.toMatchObject({ code: 'SHARD_DENIED' })
 })
 
 test('the end of a draining rejects for a shard that the store does not have', async () => {

@@ -51,6 +51,9 @@ test('a drain names the moves that wait for a consumer, and ends once the consum
   const consumer = consumed.start(await openStore(driver))
   await vi.waitFor(() => expect(refused).toBeGreaterThan(10), SOON)
   await consumer.stop()
+  expect((await store.shards.plan(PLAN)).warnings).toContainEqual(
+    expect.stringMatching(/^Consumer search has \d+ failing changes on shard 0, which keeps/),
+  )
   expect(await store.shards.move({ from: 1, to: 2, buckets: '1400-1800' })).toMatchObject({
     state: 'emptying',
   })
