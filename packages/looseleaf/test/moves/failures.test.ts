@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 import { LooseleafError, parseId, type Driver, type EntityId, type Time } from '@looseleaf/core'
 import type { ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
@@ -83,7 +83,7 @@ test('a move that fails under a seal has taken the seal away when it rejects', a
     const { serves } = (operation === 'change' ? catalog : {}) as Partial<ShardCatalog>
     if (serves?.leaving?.some(({ sealed }) => sealed !== undefined)) isSealed = true
     // The seal is taken away slowly.
-    else if (isSealed && operation === 'change') return { before: () => sleep(300) }
+    else if (isSealed && operation === 'change') return { before: () => wait(300) }
     if (!isSealed || operation !== 'pageOfChanges') return undefined
     return { before: () => Promise.reject(new LooseleafError('SHARD_DENIED', 'It is denied.')) }
   })

@@ -55,7 +55,7 @@ test('a write keeps no rows of the replaced state if deleteDelayMs is 0', async 
   expect(rows).toEqual([['bob', after, 'after']])
 })
 
-test('a write of an index that is filled sends no rows of the replaced state', async () => {
+test('a write sends no rows of the state that it replaces for an index that is ready', async () => {
   const driver = await memoryShards(2).connect()
   const sent: string[] = []
   const watched = faultyDriver(driver, ({ operation, args: [rows] }) => {
