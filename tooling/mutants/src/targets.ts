@@ -80,7 +80,7 @@ const MUTATED_CODE: readonly MutatedCode[] = [
       'packages/driver-{mysql/src/kysely,sqlite/src}/flavor.ts',
       'packages/driver-mysql/src/{connection/packets,kysely/batched-swap}.ts',
     ],
-    // Tests of the MySQL driver's tables and packets, without others of its connections.
+    // Tests of the MySQL driver's tables and of the packets of a connection, without others of its connections.
     tests: [
       'packages/driver-kysely/src/*/*.test.ts',
       // The tests of file modes need a process of their own; file modes are not mutated.
