@@ -93,6 +93,22 @@ test('a move that fails under a seal has taken the seal away when it rejects', a
   expect(leaving?.map(({ sealed }) => sealed)).toEqual([undefined])
 })
 
+test('a move rejects with its own error although its lease cannot be ended', async () => {
+  const driver = await memoryShards(2).connect()
+  await (await filledStore(driver, 50)).close()
+  let isDenied = false
+  const reject = (code: 'SHARD_DENIED' | 'SHARD_FULL') => ({
+    before: () => Promise.reject(new LooseleafError(code, 'Refused (a fault on purpose).')),
+  })
+  const store = await storeWith(driver, ({ shard, table, operation }) => {
+    if (shard === 0 && operation === 'pageOfChanges') isDenied = true
+    if (!isDenied) return undefined
+    if (shard === 1 && table === 'tasks') return reject('SHARD_FULL')
+    return operation === 'pageOfChanges' ? reject('SHARD_DENIED') : undefined
+  })
+  await expect(store.shards.move(PLAN)).rejects.toMatchObject({ code: 'SHARD_DENIED' })
+})
+
 test('a copy that was in flight when the target crashed does not overwrite the later copy of a replaced entity', async () => {
   const driver = await memoryShards(2).connect()
   const writer = await filledStore(driver, 100)
