@@ -217,21 +217,27 @@ test('checks that overlap end the stream of an ended session once', async () => 
   const stream = await read('/live?person=mira', visitor)
   await stream.until(EVENT)
   const { sessions } = site.site.data
-  const { getMany } = sessions
+  const { getMany, delete: remove } = sessions
   const late = Promise.withResolvers<void>()
+  let isEnding = false
   let checks = 0
-  const held = async (...args: Parameters<typeof getMany>) => {
-    const found = await getMany(...args)
-    checks++
-    await late.promise
-    return found
-  }
-  // Before the sign-out, because a check in between would end the stream.
-  Object.assign(sessions, { getMany: held })
-  await visitor.post('/sign-out')
-  const before = checks
-  await expect.poll(() => checks).toBeGreaterThan(before + 2)
+  Object.assign(sessions, {
+    delete: (...args: Parameters<typeof remove>) => {
+      isEnding = true
+      return remove(...args)
+    },
+    getMany: async (...args: Parameters<typeof getMany>) => {
+      const found = await getMany(...args)
+      if (!isEnding) return found
+      checks++
+      await late.promise
+      return found
+    },
+  })
+  const left = visitor.post('/sign-out')
+  await expect.poll(() => checks).toBeGreaterThan(2)
   late.resolve()
+  await left
   await stream.until(/^event: end$/m)
   await stream.ended
 })
