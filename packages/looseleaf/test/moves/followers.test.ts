@@ -176,14 +176,15 @@ test('a reader of changes that is too slow for a move is CHANGES_GONE, and gets 
   expect(newer).toBe(0)
 })
 
+async function firstCursor(store: DataStore): Promise<string> {
+  for await (const { cursor } of store.changes({ from: 'beginning', pollMs: POLL_MS })) return cursor
+  throw new Error('The store has no change.')
+}
+
 test('a reader of changes whose source deletes its rows between two of its statements is CHANGES_GONE', async () => {
   const driver = await memoryShards(2).connect()
   const store = await filledStore(driver, 300)
-  let cursor = ''
-  for await (const change of store.changes({ from: 'beginning', pollMs: POLL_MS })) {
-    cursor = change.cursor
-    break
-  }
+  const cursor = await firstCursor(store)
   await moveUntil(store, 'emptying')
   await putLast(store)
   // The floor of the source was read before, and is behind its last moved row.
@@ -235,11 +236,7 @@ test('a reader of changes that begins after two shards have exchanged buckets ge
 test('a cursor from before a move whose source has deleted its rows is CHANGES_GONE, also if nothing was written since', async () => {
   const driver = await memoryShards(2).connect()
   const store = await filledStore(driver, 300)
-  let cursor = ''
-  for await (const change of store.changes({ from: 'beginning', pollMs: POLL_MS })) {
-    cursor = change.cursor
-    break
-  }
+  const cursor = await firstCursor(store)
   await moveBuckets(store, { from: 0, to: 1, buckets: SOME_BUCKETS })
   const reader = await openStore(driver)
   await expect(collect(reader, cursor)).rejects.toMatchObject({
