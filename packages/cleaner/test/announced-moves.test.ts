@@ -1,5 +1,5 @@
-import { parseId, type Driver } from '@looseleaf/core'
-import type { LayoutMove, ShardServes } from '@looseleaf/core/internal'
+import { formatId, parseId, type Driver, type Shard } from '@looseleaf/core'
+import type { IndexRow, LayoutMove, ShardServes } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalogContents, changeServes, tableSpec } from '@looseleaf/index-engine/internal'
@@ -107,6 +107,22 @@ test.each(['both', 'target', 'undoing'] as const)(
     }
   },
 )
+
+test('a clean gives a key at the target to the entity that has it at the source', async () => {
+  const table = tableSpec(store.context.catalog.current().indexes.find(({ unique }) => unique)!)
+  const scan = (shard: Shard): Promise<readonly IndexRow[]> =>
+    shard.index(table).scan({ prefix: [], order: 'asc', limit: 9 })
+  // A program that knew no claims has written an entity, which a cleaner reads before the holder.
+  await store.put({ name, mail })
+  const [claim] = await scan(driver.shards[0]!)
+  await driver.shards[0]!.index(table).remove([{ ...claim!, before: claim!.version + 1 }])
+  await store.put({ name, mail }, { id })
+  await announce('both')
+  expect(await cleanIndex(store, 'by_mail')).toMatchObject({ complete: false })
+  const claims = await Promise.all(driver.shards.map(scan))
+  const holders = claims.map((rows) => rows.map(({ entityId }) => formatId(entityId)))
+  expect(holders).toEqual([[id], [id]])
+})
 
 test('a clean deletes dangling rows and claims on both shards while a move is announced', async () => {
   await announce('both')

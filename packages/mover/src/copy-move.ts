@@ -6,11 +6,13 @@ import {
   copyEntities,
   copyIndexRows,
   countExtra,
+  deleteDelayMs,
   loadOwn,
   ofMove,
   placeAt,
   processName,
   shardAt,
+  type CopiedRows,
 } from '@looseleaf/protocol/internal'
 import type { Copier } from './copier.ts'
 import { differentCopies } from './copy-faults.ts'
@@ -51,20 +53,21 @@ export async function copyRounds(job: MoveJob, copier: Copier): Promise<void> {
 
 /**
  * Copies the rows of every index and the claims of every unique one; with `comparing`, only those that are missing on the target. Returns how
- * many rows and claims the move has.
+ * many rows and claims the move has, and how many claims the target cannot take yet.
  */
 export async function copyAllRows(
   job: MoveJob,
   { comparing }: { readonly comparing: boolean },
-): Promise<number> {
+): Promise<Pick<CopiedRows, 'found' | 'later'>> {
   const { work, lease } = job
   const { record } = lease
-  let all = 0
+  const all = { found: 0, later: 0 }
   for (const entry of indexesOf(job)) {
     if (!comparing && record.tables.includes(entry.table)) continue
     const onPage = (read: number): Promise<void> => noteRead(job, read)
-    const { found, written } = await copyIndexRows(work, entry, { comparing, onPage })
-    all += found
+    const { found, written, later } = await copyIndexRows(work, entry, { comparing, onPage })
+    all.found += found
+    all.later += later
     record.counts[comparing ? 'late' : entry.unique ? 'claims' : 'rows'] += written
     if (!comparing) record.tables.push(entry.table)
     await lease.saveDue()
@@ -72,13 +75,26 @@ export async function copyAllRows(
   return all
 }
 
-/** Compares all copies with the source, and notes that they are the same. Throws `CONFLICT` for entities that differ. */
+/**
+ * Compares all copies with the source, and notes that they are the same. Throws `CONFLICT` for entities that differ. Waits for claims that the
+ * target cannot take yet: once claims are taken there alone, it would give their keys to other entities.
+ */
 export async function verifyCopies(job: MoveJob, copier: Copier): Promise<void> {
   const { context } = job.work
   const entities = await compareCopies(job, copier)
-  const rows = await copyAllRows(job, { comparing: true })
+  const rows = await compareRows(job)
   const at = context.time.now()
   job.lease.record.verified = { rows: entities + rows, at, by: processName, stale: false }
+}
+
+async function compareRows(job: MoveJob): Promise<number> {
+  const { lease, work, tuning } = job
+  for (;;) {
+    const { found, later } = await copyAllRows(job, { comparing: true })
+    lease.record.waitsFor = later === 0 ? '' : `${later} claims that a failover may give to other entities`
+    if (later === 0) return found
+    await lease.sleep(Math.max(tuning.pollMs, deleteDelayMs(work.context)))
+  }
 }
 
 /**

@@ -86,10 +86,9 @@ function beforeCommit(error: unknown): unknown {
   return new LooseleafError(code, message, { shard: error.shard, cause: error })
 }
 
-/** A key with which another entity is committed. */
+/** A claim whose key another entity is committed with. */
 export interface DuplicateKey {
-  /** Id of the entity that needs the key. */
-  readonly entityId: Uint8Array
+  readonly claim: IndexRow
   /** Id of the other entity. */
   readonly holder: Uint8Array
 }
@@ -97,8 +96,8 @@ export interface DuplicateKey {
 /** Claims that could not be taken. */
 export interface UntakenClaims {
   readonly duplicates: readonly DuplicateKey[]
-  /** Number of claims for a later pass: a failover may restore their holder, or other entities compete for them. */
-  readonly later: number
+  /** Claims for a later pass: a failover may restore their holder, or other entities compete for them. */
+  readonly later: readonly IndexRow[]
 }
 
 /** Sends a statement. Lets the caller measure its time. */
@@ -126,22 +125,22 @@ export async function writeAgain(
   const shard = shardAt(context, number)
   if (!entry.unique) {
     await send(() => shard.index(spec).upsert(rows, { signal }))
-    return { duplicates: [], later: 0 }
+    return { duplicates: [], later: [] }
   }
   const take: TakeKey = async (shardNumber, table, row, takeSignal) =>
     (await shardAt(context, shardNumber).claims(table).take([row], { signal: takeSignal }))[0]
   const claims = await send(() => shard.claims(spec).take(rows, { signal }))
   const duplicates: DuplicateKey[] = []
-  let later = 0
+  const later: IndexRow[] = []
   for (const [i, row] of rows.entries()) {
     if (isHeld(claims[i], row)) continue
     try {
       const holder = await takeKeyAt(context, take, number, { entry, ...row }, signal)
-      if (holder !== undefined) duplicates.push({ entityId: row.entityId, holder })
+      if (holder !== undefined) duplicates.push({ claim: row, holder })
     } catch (error) {
       // A contested key must not delay the other keys.
       if (!isLooseleafError(error, 'CONFLICT')) throw error
-      later++
+      later.push(row)
     }
   }
   return { duplicates, later }

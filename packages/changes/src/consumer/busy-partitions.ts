@@ -32,7 +32,7 @@ export function createBusyPartitions(
       await time.sleep(leaseMs / 3, over.signal).catch(() => {})
       // A failed renewal needs no action here: the next handler notices that the leases are no longer sure.
       if (!over.signal.aborted)
-        await leases.save({}).catch((error: unknown) => isLooseleafError(error, 'CLOSED') && end())
+        await leases.save().catch((error: unknown) => isLooseleafError(error, 'CLOSED') && end())
     }
   }
 

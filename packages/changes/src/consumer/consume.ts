@@ -134,7 +134,6 @@ export function consume(
     registration = answer
   }
 
-  const owner = context.random.uuid()
   const progress = storeProgress(context, name, {
     registration: () => registration,
     everyMs: settled.pollMs,
@@ -146,7 +145,6 @@ export function consume(
     const { name: shardName } = shardAt(context, shard)
     const leases = createPartitionLeases(context, shard, {
       consumer: name,
-      owner,
       leaseMs: settled.leaseMs,
       incarnation: () => registration.incarnation,
       onError: onRoundError,

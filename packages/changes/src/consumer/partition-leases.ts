@@ -1,4 +1,4 @@
-import type { CallOptions } from '@looseleaf/core'
+import { isLooseleafError, type CallOptions } from '@looseleaf/core'
 import { elapsedBy, type UpdatedPlace } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
@@ -11,6 +11,7 @@ import {
   registryFromText,
   shardAt,
 } from '@looseleaf/protocol/internal'
+import pLimit from 'p-limit'
 import { waitingTask } from '../records/names.ts'
 import { recordFromText, recordToText, type Failing } from '../records/partition-record.ts'
 
@@ -34,18 +35,19 @@ export interface PartitionLeases {
    * Renews the leases if they may have expired, and marks partitions that another process took over. Returns whether the leases are valid
    * now. Concurrent calls share one renewal.
    */
-  confirm(options: CallOptions): Promise<boolean>
+  confirm(): Promise<boolean>
   /** Claims free partitions up to a fair share, and releases some to a process that has fewer, but none of `busy`. */
   refresh(busy: ReadonlySet<number>, options: CallOptions): Promise<void>
-  /** Saves the places and failing changes of the partitions, and renews their leases. */
-  save(options: CallOptions): Promise<void>
+  /**
+   * Saves the places and failing changes of the partitions, and renews their leases. Gives the partitions up if the outcome is unknown.
+   * Calls that wait for the same save share it. A stop does not abort it, because that would leave its outcome unknown.
+   */
+  save(): Promise<void>
   release(): Promise<void>
 }
 
 export interface LeaseOptions {
   readonly consumer: string
-  /** Unique name of this consumer in this process. */
-  readonly owner: string
   readonly leaseMs: number
   /** Returns the incarnation of the registration. Called only after `register` has resolved. */
   readonly incarnation: () => string
@@ -55,10 +57,18 @@ export interface LeaseOptions {
   readonly onError: (error: unknown) => void
 }
 
+/**
+ * Creates the leases of a process, with none yet.
+ *
+ * Records are written in turn, and by another owner once the outcome of a write is unknown. Otherwise an old record could replace a newer one:
+ * 1. A save is sent with the failing changes of this moment. It takes long.
+ * 2. A letter becomes a failing change. A second save has it and is answered, so the letter is deleted.
+ * 3. The first save takes place. The process ends before its next save, and the change is nowhere.
+ */
 export function createPartitionLeases(
   context: EngineContext,
   shard: number,
-  { consumer, owner, leaseMs, incarnation, beginning, onError }: LeaseOptions,
+  { consumer, leaseMs, incarnation, beginning, onError }: LeaseOptions,
 ): PartitionLeases {
   const elapsed = elapsedBy(context.time)
   const tasks = (): ReturnType<typeof shardAt>['tasks'] => shardAt(context, shard).tasks
@@ -66,41 +76,75 @@ export function createPartitionLeases(
   const held = new Map<number, HeldPartition>()
   let sureUntil = -Infinity
   const isSure = (): boolean => elapsed() < sureUntil
+  let owner = context.random.uuid()
   let isWaiting = false
+  /** Writes of records, one at a time. */
+  const turn = pLimit(1)
+  /** A save that has not begun. */
+  let nextSave: Promise<void> | undefined
   let confirming: Promise<boolean> | undefined
 
-  async function saveRecords(
-    partitions: readonly HeldPartition[],
-    forMs: number,
-    options: CallOptions,
-  ): Promise<void> {
+  function textsOf(partitions: readonly HeldPartition[]): ReadonlyMap<string, string> {
+    return new Map(
+      partitions.map(({ number, failing, ...places }) => {
+        const record = {
+          ...places,
+          incarnation: incarnation(),
+          failing: [...failing.values()],
+          process: processName,
+        }
+        return [taskOf(number), recordToText(record)]
+      }),
+    )
+  }
+
+  async function saveRecords(partitions: readonly HeldPartition[], forMs: number): Promise<void> {
     if (partitions.length === 0) return
-    const texts = partitions.map(({ number, failing, ...places }): [string, string] => {
-      const record = {
-        ...places,
-        incarnation: incarnation(),
-        failing: [...failing.values()],
-        process: processName,
-      }
-      return [taskOf(number), recordToText(record)]
-    })
-    const kept = await tasks().saveAll(new Map(texts), owner, forMs, options)
-    for (const partition of partitions) {
-      partition.isHeld = forMs > 0 && kept.has(taskOf(partition.number))
-      if (!partition.isHeld) held.delete(partition.number)
+    try {
+      const kept = await tasks().saveAll(textsOf(partitions), owner, forMs)
+      drop(partitions.filter(({ number }) => forMs === 0 || !kept.has(taskOf(number))))
+    } catch (error) {
+      if (isLooseleafError(error) && error.unknownOutcome) await giveUp()
+      throw error
     }
   }
 
-  async function save(options: CallOptions): Promise<void> {
+  function drop(partitions: readonly HeldPartition[]): void {
+    for (const partition of partitions) {
+      partition.isHeld = false
+      held.delete(partition.number)
+    }
+  }
+
+  /** Gives up all partitions, and ends their leases if the shard answers. From then on, no write of the former owner can change a record. */
+  async function giveUp(): Promise<void> {
+    const former = owner
+    const texts = textsOf([...held.values()])
+    owner = context.random.uuid()
+    isWaiting = false
+    drop([...held.values()])
+    await tasks()
+      .saveAll(texts, former, 0)
+      .catch(() => {})
+  }
+
+  async function saveNow(): Promise<void> {
     const begun = elapsed()
-    await saveRecords([...held.values()], leaseMs, options)
+    await saveRecords([...held.values()], leaseMs)
     sureUntil = begun + leaseMs
+  }
+
+  function save(): Promise<void> {
+    return (nextSave ??= turn(() => {
+      nextSave = undefined
+      return saveNow()
+    }))
   }
 
   async function claim(partitions: readonly number[], options: CallOptions): Promise<void> {
     const begun = elapsed()
     // A stop does not abort this call: the claimed partitions must be known, so that they can be released.
-    const claimed = await tasks().claimAll(partitions.map(taskOf), owner, leaseMs, {})
+    const claimed = await tasks().claimAll(partitions.map(taskOf), owner, leaseMs)
     const untouched = new Map<number, string>()
     const hold = (
       number: number,
@@ -126,7 +170,7 @@ export function createPartitionLeases(
       for (const number of untouched.keys()) hold(number, place, since)
     } catch (error) {
       const texts = Array.from(untouched, ([number, text]): [string, string] => [taskOf(number), text])
-      await tasks().saveAll(new Map(texts), owner, 0, {})
+      await tasks().saveAll(new Map(texts), owner, 0)
       throw error
     }
   }
@@ -160,13 +204,12 @@ export function createPartitionLeases(
     shares: ReadonlyMap<string, number>,
     waiter: string,
     busy: ReadonlySet<number>,
-    options: CallOptions,
   ): Promise<void> {
     const [richest] = [...shares].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))
     if (richest?.[0] !== owner) return
     const count = Math.floor((held.size - (shares.get(waiter) ?? 0)) / 2)
     const idle = [...held.values()].filter(({ number }) => !busy.has(number))
-    await saveRecords(idle.slice(0, count), 0, options)
+    await saveRecords(idle.slice(0, count), 0)
   }
 
   /** Makes this process the waiting one while it has fewer partitions than a fair share, and gives that up otherwise. */
@@ -186,9 +229,9 @@ export function createPartitionLeases(
     get isSure() {
       return isSure()
     },
-    confirm(options) {
+    confirm() {
       if (isSure()) return Promise.resolve(true)
-      return (confirming ??= save(options)
+      return (confirming ??= save()
         .then(
           () => true,
           (error: unknown) => {
@@ -199,17 +242,19 @@ export function createPartitionLeases(
         .finally(() => (confirming = undefined)))
     },
     save,
-    async refresh(busy, options) {
-      const { free, shares, waiter } = await readShares(options)
-      const room = Math.ceil(PARTITIONS / shares.size) - held.size
-      if (room > 0 && free.length > 0) await claim(free.slice(0, room), options)
-      // Only if none is free: the waiting process may not have claimed the partitions that were released before.
-      else if (waiter !== undefined && free.length === 0) await releaseSurplus(shares, waiter, busy, options)
-      await updateWaiting(free.length === 0 && held.size < Math.floor(PARTITIONS / shares.size), options)
-    },
-    async release() {
-      await saveRecords([...held.values()], 0, {})
-      await updateWaiting(false, {})
-    },
+    refresh: (busy, options) =>
+      turn(async () => {
+        const { free, shares, waiter } = await readShares(options)
+        const room = Math.ceil(PARTITIONS / shares.size) - held.size
+        if (room > 0 && free.length > 0) await claim(free.slice(0, room), options)
+        // Only if none is free: the waiting process may not have claimed the partitions that were released before.
+        else if (waiter !== undefined && free.length === 0) await releaseSurplus(shares, waiter, busy)
+        await updateWaiting(free.length === 0 && held.size < Math.floor(PARTITIONS / shares.size), options)
+      }),
+    release: () =>
+      turn(async () => {
+        await saveRecords([...held.values()], 0)
+        await updateWaiting(false, {})
+      }),
   }
 }

@@ -61,12 +61,12 @@ export function createPassedChanges(
       if (partitions.every((partition) => changesOf(partition).length === 0)) return
       // 1. The owner takes a change up, and hands over a state that was written there.
       // 2. Another process continues here, at a saved place before the change, and hands an older state over.
-      await leases.save(options)
+      await leases.save()
       const held = partitions.filter(({ isHeld }) => isHeld)
       const sent = new Set(await send(held.flatMap(changesOf), options))
       for (const { failing } of held)
         for (const change of failing.values()) if (sent.has(change)) failing.delete(change.id)
-      await leases.save(options)
+      await leases.save()
     },
   }
 }

@@ -55,7 +55,7 @@ export function createReplays(
         if ((failing.get(letter.id)?.version ?? -1) < letter.version)
           failing.set(letter.id, failingOf(letter, letter.attempts))
       // The change is saved as failing before its letter is removed: a crash in between leaves it in both lists, never in neither.
-      await leases.save(options)
+      await leases.save()
       if (!partition.isHeld) return
       await remove(partition, 'dead', dead, options)
       await remove(partition, 'moved', moved, options)

@@ -88,7 +88,7 @@ export function createRowHandler(
 
   /** Tells whether this process still has the partition, and renews expired leases. */
   async function isOurs(partition: HeldPartition): Promise<boolean> {
-    return (await leases.confirm({ signal })) && partition.isHeld && !signal.aborted
+    return (await leases.confirm()) && partition.isHeld && !signal.aborted
   }
 
   /** Groups letters by partition, because each write replaces the whole list of a partition. */

@@ -155,7 +155,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
         moved.requireKept(place)
       } catch (error) {
         // Another process may have taken the partition over, and have handled these changes.
-        await leases.save({ signal })
+        await leases.save()
         if (partition.isHeld) throw error
       }
     }
@@ -280,7 +280,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     if (leases.held.length === 0 || elapsed() - savedAt < everyMs) return
     savedAt = elapsed()
     hasNews = false
-    await leases.save({ signal })
+    await leases.save()
   }
 
   return {

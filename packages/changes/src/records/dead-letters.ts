@@ -47,7 +47,7 @@ export async function addLetters(
   return added
 }
 
-/** Returns those of these letters whose entities have letters in the list of a partition. */
+/** Returns those of these letters that the list of a partition has, or a later one of the same entity. */
 export async function foundLetters(
   context: EngineContext,
   consumer: string,
@@ -56,8 +56,8 @@ export async function foundLetters(
   options: CallOptions,
 ): Promise<readonly Failing[]> {
   const state = await shardAt(context, shard).tasks.load(letterTask(consumer, partition, list), options)
-  const found = new Set(lettersFromText(state?.progress ?? '').map(({ id }) => id))
-  return letters.filter(({ id }) => found.has(id))
+  const found = new Map(lettersFromText(state?.progress ?? '').map(({ id, version }) => [id, version]))
+  return letters.filter(({ id, version }) => (found.get(id) ?? -1) >= version)
 }
 
 export type LettersByPartition = ReadonlyMap<number, readonly StoredLetter[]>

@@ -1,3 +1,5 @@
+import { idKey, type IndexRow } from '@looseleaf/core/internal'
+import { shardsOfRow } from '@looseleaf/index-engine/internal'
 import { writeAgain, sizeClass } from '@looseleaf/protocol/internal'
 import type { MissingRow } from '../look/inspect.ts'
 import { reportDuplicate } from '../look/report-duplicates.ts'
@@ -9,37 +11,60 @@ import { chunks, ROWS_PER_WRITE } from '../tools/chunks.ts'
  * Writes rows with the version at which their entity was read (`writeAgain`). The caller has to compare the versions of the entities
  * afterwards, because an entity may have lost the row in between.
  *
+ * During a move, takes a claim at the source before the target, like `takeKey`. Otherwise two entities with one key would each have it on
+ * one shard, and a third one could take it from the second.
+ *
  * Returns the number of claims that could not be taken: another committed entity has the key, which is reported, or a claim has to wait.
  */
 export async function addRows(pass: Pass, missing: readonly MissingRow[]): Promise<number> {
+  const { placement } = pass.context.catalog.current()
+  const isSecond = ({ target: { entry }, entity, row }: MissingRow): boolean =>
+    entry.unique === true && shardsOfRow(entry, placement, row.key, entity.id)[0] !== row.shard
+  const { true: second = [], false: first = [] } = Object.groupBy(missing, (row) => `${isSecond(row)}`)
+  const refused = await write(pass, first)
+  const isRefused = new Set(refused.map(claimName))
+  const refusedToo = await write(
+    pass,
+    second.filter((row) => !isRefused.has(claimName(row))),
+  )
+  return refused.length + refusedToo.length
+}
+
+const claimName = ({ target, entity, row }: MissingRow): string =>
+  `${target.entry.table} ${row.identity} ${idKey(entity.id)}`
+
+/** Writes the rows, and returns the claims that could not be taken. */
+async function write(pass: Pass, missing: readonly MissingRow[]): Promise<readonly MissingRow[]> {
   const groups = Map.groupBy(missing, ({ target, row }) => tableOn(target, row.shard))
-  let refusedClaims = 0
+  const refused: MissingRow[] = []
   await Promise.all(
     Array.from(groups.values(), async (group) => {
       const { target, row: first } = group[0] as MissingRow
       const tally = pass.tallyOf(target)
       for (const chunk of chunks(group, ROWS_PER_WRITE)) {
-        const rows = chunk.map(({ row, entity }) => ({
-          key: row.key,
-          entityId: entity.id,
-          version: entity.version,
-          included: row.included,
-        }))
+        const rows = new Map<IndexRow, MissingRow>(
+          chunk.map((each) => {
+            const { row, entity } = each
+            const { key, included } = row
+            return [{ key, entityId: entity.id, version: entity.version, included }, each]
+          }),
+        )
         const { duplicates, later } = await pass.throttle.work(
           first.shard,
-          `writes ${target.entry.table} ${sizeClass(rows.length)}`,
-          (measured) => writeAgain(pass.context, target.entry, first.shard, rows, pass.signal, measured),
+          `writes ${target.entry.table} ${sizeClass(rows.size)}`,
+          (measured) =>
+            writeAgain(pass.context, target.entry, first.shard, [...rows.keys()], pass.signal, measured),
           pass.signal,
         )
-        for (const { entityId, holder } of duplicates)
-          reportDuplicate(pass, target.entry.name, entityId, holder)
-        const refused = duplicates.length + later
+        for (const { claim, holder } of duplicates)
+          reportDuplicate(pass, target.entry.name, claim.entityId, holder)
+        const untaken = [...duplicates.map(({ claim }) => claim), ...later]
         tally.duplicates += duplicates.length
         // An outdated row was not missing: after a fence, the rows of a covering index have an older stamp than their entity.
-        tally.added += rows.length - refused - chunk.filter(({ outdated }) => outdated).length
-        refusedClaims += refused
+        tally.added += rows.size - untaken.length - chunk.filter(({ outdated }) => outdated).length
+        refused.push(...untaken.map((row) => rows.get(row)!))
       }
     }),
   )
-  return refusedClaims
+  return refused
 }

@@ -235,6 +235,7 @@ test('the rows of an index are copied whole, and a comparison writes only those 
     read: all.length,
     found,
     written: found,
+    later: 0,
   })
   expect(reads.reduce((sum, read) => sum + read, 0)).toBe(all.length)
   expect(kindNames()).toContain(`write ${entry.table}`)

@@ -18,6 +18,8 @@ export interface CopiedRows {
   readonly found: number
   /** Rows among these that were written at the target. */
   readonly written: number
+  /** Claims among these that the target cannot take yet: for `deleteDelayMs` a failover may restore another entity that had the key. */
+  readonly later: number
 }
 
 export interface CopyRowsOptions {
@@ -48,6 +50,7 @@ export async function copyIndexRows(
   let read = 0
   let found = 0
   let written = 0
+  let later = 0
   try {
     const pages = pagesOfRows(work, entry, move.from, { limit: ROWS_PER_PAGE, included: true })
     for await (const page of readAhead(pages)) {
@@ -56,7 +59,9 @@ export async function copyIndexRows(
       found += some.length
       for (const chunk of chunks(some, ROWS_PER_WRITE)) {
         const missing = comparing ? await missingAmong(work, entry, chunk) : chunk
-        written += await writeAtTarget(work, entry, missing)
+        const wrote = await writeAtTarget(work, entry, missing)
+        written += wrote.written
+        later += wrote.later
       }
       await onPage?.(page.length)
     }
@@ -64,7 +69,7 @@ export async function copyIndexRows(
     // The index was dropped meanwhile, so nobody needs its rows.
     if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
   }
-  return { read, found, written }
+  return { read, found, written, later }
 }
 
 async function missingAmong(
@@ -90,16 +95,16 @@ async function writeAtTarget(
   work: MoveWork,
   entry: CatalogEntry,
   rows: readonly IndexRow[],
-): Promise<number> {
+): Promise<Pick<CopiedRows, 'written' | 'later'>> {
   const { context, move, throttle, signal } = work
   const written = entry.unique ? await heldClaims(work, entry, rows) : rows
-  if (written.length === 0) return 0
+  if (written.length === 0) return { written: 0, later: 0 }
   const kind = `write ${entry.table} ${sizeClass(written.length)}`
-  await throttle.work(
+  const { later } = await throttle.work(
     move.to,
     kind,
     (measured) => writeAgain(context, entry, move.to, written, signal, measured),
     signal,
   )
-  return written.length
+  return { written: written.length - later.length, later: later.length }
 }

@@ -1,0 +1,35 @@
+import { formatId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { tableSpec } from '@looseleaf/index-engine/internal'
+import { moveBuckets } from '@looseleaf/mover/internal'
+import { DataStore } from '@looseleaf/store'
+import { keepOpen } from '@looseleaf/testkit'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { expect, onTestFinished, test } from 'vitest'
+import { byName } from './stores.ts'
+
+test('a move waits until its target can take over the claim of an attempt that a failover may restore', async () => {
+  const driver = await memoryShards(2).connect()
+  const time = leapingTime()
+  const store = await DataStore.open({
+    shards: keepOpen(driver),
+    indexes: [byName],
+    migrate: true,
+    deleteDelayMs: 60_000,
+    time,
+  })
+  onTestFinished(() => store.close())
+  const { catalog, router } = store.context
+  const claims = tableSpec(catalog.current().indexes.find(({ unique }) => unique)!)
+  const name = ['a', 'b', 'c', 'd', 'e'].find((text) => router.shardOfKey(Buffer.from(text)) === 0)!
+  const { id } = await store.put({ name })
+  // An earlier move was undone after this attempt had begun. It has died since.
+  const dead = Buffer.alloc(16, 7)
+  await driver.shards[1]!.claims(claims).take([
+    { key: [Buffer.from(name)], entityId: dead, version: time.now() * 1000 },
+  ])
+  expect(await moveBuckets(store, { from: 0, to: 1, buckets: '0-2047' })).toMatchObject({ state: 'done' })
+  const [claim] = await driver.shards[1]!.index(claims).scan({ prefix: [], order: 'asc', limit: 1 })
+  expect(formatId(claim!.entityId)).toBe(id)
+  await expect(store.put({ name })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+})
