@@ -1,6 +1,7 @@
 import { parseId, type CallOptions } from '@looseleaf/core'
+import { elapsedBy } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { PARTITIONS, shardAt, type MovedRows } from '@looseleaf/protocol/internal'
+import { deleteDelayMs, PARTITIONS, shardAt, type MovedRows } from '@looseleaf/protocol/internal'
 import { addLetters, foundLetters } from '../records/dead-letters.ts'
 import type { Failing } from '../records/partition-record.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
@@ -9,7 +10,11 @@ import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 export interface PassedChanges {
   /** Tells whether a failing change is to be retried on another shard. */
   isOver(change: Failing, partition: HeldPartition): boolean
-  /** Passes such changes on. A change stays while its entity has no owner, or while the list of the owner is full. */
+  /**
+   * Passes such changes on. A change stays while its entity has no owner, or while the list of the owner is full, and in a store with
+   * `deleteDelayMs` until it was passed on again after that time: a failover of the owner may have lost it. So its handler is called once more
+   * with the state there.
+   */
   passOn(partitions: readonly HeldPartition[], options: CallOptions): Promise<void>
 }
 
@@ -24,6 +29,9 @@ export function createPassedChanges(
   context: EngineContext,
   { shard, consumer, moved, leases }: PassedChangesOptions,
 ): PassedChanges {
+  const elapsed = elapsedBy(context.time)
+  /** Times at which changes were first on the disks of their owners. */
+  const passedAt = new WeakMap<Failing, number>()
   const isOver = ({ id }: Failing, { place }: HeldPartition): boolean => moved.isOver(parseId(id), place)
 
   /** Sends changes to their owners, and returns those that arrived, and are on disk there: this shard forgets them. */
@@ -53,19 +61,28 @@ export function createPassedChanges(
     return sent
   }
 
+  /** Tells whether a failover of the owner can no longer lose a change that was on its disk at a time. */
+  const isSafe = (at: number): boolean => elapsed() - at >= deleteDelayMs(context)
+  const isDue = (change: Failing): boolean => isSafe(passedAt.get(change) ?? -Infinity)
+
   return {
     isOver,
     async passOn(partitions, options) {
       const changesOf = (partition: HeldPartition): Failing[] =>
-        [...partition.failing.values()].filter((change) => isOver(change, partition))
+        [...partition.failing.values()].filter((change) => isOver(change, partition) && isDue(change))
       if (partitions.every((partition) => changesOf(partition).length === 0)) return
       // 1. The owner takes a change up, and hands over a state that was written there.
       // 2. Another process continues here, at a saved place before the change, and hands an older state over.
       await leases.save()
       const held = partitions.filter(({ isHeld }) => isHeld)
       const sent = new Set(await send(held.flatMap(changesOf), options))
+      const now = elapsed()
       for (const { failing } of held)
-        for (const change of failing.values()) if (sent.has(change)) failing.delete(change.id)
+        for (const change of failing.values()) {
+          if (!sent.has(change)) continue
+          if (isSafe(passedAt.get(change) ?? now)) failing.delete(change.id)
+          else passedAt.set(change, now)
+        }
       await leases.save()
     },
   }

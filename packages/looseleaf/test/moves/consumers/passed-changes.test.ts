@@ -17,8 +17,8 @@ interface Opened {
   readonly id: EntityId
 }
 
-async function storeOf(faulty: DriverFactory, shards: DriverFactory): Promise<Opened> {
-  const store = await DataStore.open({ shards: faulty, migrate: true })
+async function storeOf(faulty: DriverFactory, shards: DriverFactory, deleteDelayMs = 0): Promise<Opened> {
+  const store = await DataStore.open({ shards: faulty, migrate: true, deleteDelayMs })
   const mover = await DataStore.open({ shards, time: leapingTime() })
   const isIn = entitiesIn(store.context, SOME_BUCKETS)
   let id = store.newId()
@@ -107,4 +107,46 @@ test('a failing change is passed on again if the server of its new shard restart
   await poll(() => isOver).toBe(true)
   await consumed.reach(await versionsOf(mover))
   expect(consumed.last(id)).toBeGreaterThan(0)
+})
+
+test('a failing change is passed on again if a failover of its new shard has lost it', async () => {
+  const shards = crashingShards(2, (driver) => driver)
+  let lost = 0
+  let isOver = false
+  const faulty = {
+    ...shards.factory,
+    connect: async (options: Parameters<typeof shards.factory.connect>[0]) => {
+      const driver = await shards.factory.connect(options)
+      return faultyDriver(driver, ({ shard, operation, args }) => {
+        const { tasks } = driver.shards[1]!
+        if (shard !== 1 || lost > 0 || operation !== 'loadAll') return undefined
+        const names = (args[0] as readonly string[]).filter((name) => name.endsWith('/moved'))
+        // A replica takes over that lacks the letter, before any process has read it.
+        const before = async (): Promise<void> => {
+          for (const [name, { progress }] of await tasks.loadAll(names)) {
+            if (progress === '') continue
+            await tasks.claim(name, 'failover', 1_000)
+            await tasks.save(name, 'failover', '', 0)
+            lost++
+          }
+        }
+        return { before }
+      })
+    },
+  }
+  const { store, mover, id } = await storeOf(faulty, shards.factory, 300)
+  const consumed = new Consumed()
+  consumed.onChange = () => {
+    if (!isOver) throw new Error('The search engine is down.')
+  }
+  await using _ = consumed.start(store, { maxAttempts: 10_000 })
+  await poll(async () => (await readConsumers(mover))[0]?.shards[0]?.failing).toBe(1)
+  await moveUntil(mover, 'emptying')
+  await poll(() => lost).toBe(1)
+  isOver = true
+  await consumed.reach(await versionsOf(mover))
+  expect(consumed.last(id)).toBeGreaterThan(0)
+  await poll(async () => (await readConsumers(mover))[0]?.shards.map(({ failing }) => failing)).toEqual([
+    0, 0,
+  ])
 })
