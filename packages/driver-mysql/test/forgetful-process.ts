@@ -43,6 +43,6 @@ switch (task) {
     await ask('SELECT 1').catch(() => undefined)
     break
   default:
-    throw new Error('What is to be done?')
+    throw new Error('Name a case as the argument.')
 }
 process.stdout.write('done\n')

@@ -142,6 +142,8 @@ async function sweepShards(
     options.signal,
     shards.map((shard) => (signal) => limit(() => sweepShard({ ...pass, signal }, shard))),
   )
+  // Moved entities may have no owner now, which rejects.
+  await pass.removals.settle(pass.signal)
   if (directions.includes('entities') && options.shard === undefined) await movedToRows(pass, targets, unread)
   await pass.removals.settle(pass.signal)
   return pass.tally

@@ -559,9 +559,13 @@ describe('errors', () => {
     DEADLINE: new LooseleafError('DEADLINE', 'It took too long.'),
     OUTCOME_UNKNOWN: new LooseleafError('OUTCOME_UNKNOWN', 'The answer was lost.'),
     INDEX_NOT_FOUND: new LooseleafError('INDEX_NOT_FOUND', 'There is no such table.'),
-    'STATEMENT_FAILED with unknownOutcome': new LooseleafError('STATEMENT_FAILED', 'Who knows.', {
-      unknownOutcome: true,
-    }),
+    'STATEMENT_FAILED with unknownOutcome': new LooseleafError(
+      'STATEMENT_FAILED',
+      'Its outcome is unknown.',
+      {
+        unknownOutcome: true,
+      },
+    ),
     ABORTED: new LooseleafError('ABORTED', 'It was cancelled.'),
     CLOSED: new LooseleafError('CLOSED', 'The store is closed.'),
     TypeError: new TypeError('a bug'),

@@ -53,7 +53,7 @@ const MEMORY = 'the server is out of memory.'
 const DISK = 'the server could not write to its disk.'
 const FULL = 'the disk of the server is full. Make room, and writes pass again.'
 const READ_ONLY =
-  'the server is read-only (read_only), so writes are refused. Where it has become a replica, give its new primary as the shard; else set read_only to OFF.'
+  'the server is read-only (read_only), so writes are refused. If it has become a replica, give its new primary as the shard; else set read_only to OFF.'
 const KILLED = 'the connection was killed on the server.'
 const PRIVILEGE = 'the user lacks a privilege.'
 const PASSWORD = 'the password has expired.'

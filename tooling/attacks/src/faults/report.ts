@@ -122,7 +122,7 @@ function howMeasured(results: readonly ResultFile[]): string {
 
 Measured on: ${each(({ at }) => at.slice(0, 10))}; server ${each((result) => serverOf(result))}; Node ${each(({ node }) => node)};
 ${each(({ cpus }) => cpus)} processor cores for servers, processes and checkers together; 2 shards unless stated otherwise,
-with their data in ${each((result) => ('folder' in result ? result.folder : undefined))}. Commits and seeds are [beside the tables](${TABLES}#where-the-numbers-are-from).`
+with their data in ${each((result) => ('folder' in result ? result.folder : undefined))}. Commits and seeds are [beside the tables](${TABLES}#sources-of-the-numbers).`
 }
 
 /** A simulation has no server. */
@@ -179,7 +179,7 @@ function provenance(
       '',
     ]),
   ]
-  return `## Where the numbers are from
+  return `## Sources of the numbers
 
 A commit with a + had uncommitted changes. Times are UTC.
 

@@ -14,7 +14,7 @@ export interface SharedReadsOptions<Value> {
   readonly read: (key: string, before: Value | undefined) => Promise<Value>
   /** Milliseconds from the beginning of a read during which its value is kept. */
   readonly keepMs: number
-  /** Largest number of kept values. The one that was read first goes first. */
+  /** Largest number of kept values. The value that was read first goes first. */
   readonly most: number
 }
 
