@@ -108,6 +108,17 @@ test.each(['both', 'target', 'undoing'] as const)(
   },
 )
 
+test.each(['both', 'target'] as const)(
+  'a check in the phase %s looks for rows where queries read them',
+  async (phase) => {
+    await store.put({ name, mail, until: new Date() }, { id })
+    await announce(phase)
+    const missing = phase === 'both' ? 0 : 1
+    expect(await checkIndex(store, 'by_name')).toMatchObject({ missing, unclaimed: 0, dangling: 0 })
+    expect(await checkIndex(store, 'by_mail')).toMatchObject({ missing, unclaimed: missing, dangling: 0 })
+  },
+)
+
 test('a clean gives a key at the target to the entity that has it at the source', async () => {
   const table = tableSpec(store.context.catalog.current().indexes.find(({ unique }) => unique)!)
   const scan = (shard: Shard): Promise<readonly IndexRow[]> =>

@@ -1,7 +1,7 @@
 import { parseId, type EntityId } from '@looseleaf/core'
 import type { CatalogEntry, Key } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
-import { shardOfRow } from '@looseleaf/index-engine/internal'
+import { shardOfRow, tableSpec } from '@looseleaf/index-engine/internal'
 import { fence } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -79,4 +79,20 @@ it('a filling writes included properties', async () => {
   const [titles, count] = await covered()
   expect(titles.toSorted()).toEqual(['one', 'two'])
   expect(count).toBe(2)
+})
+
+it('a sweep rewrites a row with the included properties of an attempt that never committed', async () => {
+  const { id, version } = await store.put(bag)
+  const { entry, key, shard } = placeOf(id)
+  const included = store.context.codec.encode({ title: 'never' })
+  const table = store.context.driver.shards[shard]!.index(tableSpec(entry))
+  await table.upsert([{ key, entityId: parseId(id), version: version + 10, included }])
+  const titles = async (): Promise<unknown[]> =>
+    (await store.list(byName, { name: 'ada' }, { verify: false })).items.map(({ title }) => title)
+  // The attempt may still commit.
+  expect(await sweep(store)).toMatchObject({ fenced: 0 })
+  expect(await titles()).toEqual(['never'])
+  expect(await sweep(store, { graceMs: 0 })).toMatchObject({ fenced: 1, added: 0, removed: 0 })
+  expect(await titles()).toEqual(['one'])
+  expect(await covered()).toEqual([['one'], 1])
 })

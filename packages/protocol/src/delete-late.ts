@@ -116,6 +116,6 @@ export async function judgeDangling<Found extends Dangling>(
  * Tells whether a row's stamp is within the grace time. Stamps are microseconds of the writers' clocks. A stamp further ahead than the
  * grace time does not tell the age, so the row counts as old: a fence does no harm, it only makes a writer retry.
  */
-function isYoung({ time }: EngineContext, stamp: number, graceMs: number): boolean {
+export function isYoung({ time }: Pick<EngineContext, 'time'>, stamp: number, graceMs: number): boolean {
   return Math.abs(time.now() - stamp / 1000) < graceMs
 }

@@ -28,7 +28,7 @@ export {
   type Registration,
   type Registry,
 } from './consumers/registrations.ts'
-export { deleteLost, judgeDangling, upTo, type Judged, type JudgeOptions } from './delete-late.ts'
+export { deleteLost, isYoung, judgeDangling, upTo, type Judged, type JudgeOptions } from './delete-late.ts'
 export { editWhenFree } from './edit-when-free.ts'
 export { followChanges, type ChangedRun, type FollowOptions } from './follow-changes/follow-changes.ts'
 export { createMovedRows, type FollowerProgress, type MovedRows } from './follow-changes/moved-rows.ts'

@@ -7,6 +7,7 @@ import { danglingAmong } from '../look/dangling-among.ts'
 import { derivedBatches } from '../look/derive-entity.ts'
 import { entityPages } from '../look/entity-pages.ts'
 import { inspect } from '../look/inspect.ts'
+import { isRead } from '../look/is-read.ts'
 import { recheck } from '../look/recheck.ts'
 import { checkName } from '../pass/check-names.ts'
 import { reportDuplicates } from '../look/report-duplicates.ts'
@@ -45,7 +46,7 @@ export interface CheckResult {
   readonly entities: number
   /** Rows of the index, without its claims. */
   readonly rows: number
-  /** Rows that the index lacks although the committed entity has them. Must be 0 for a ready index. */
+  /** Rows that the index lacks where queries read them, although the committed entity has them. Must be 0 for a ready index. */
   readonly missing: number
   /**
    * Keys of a unique index without a claim of their entity, because another entity has the claim (see `onProblem`) or no entity has it yet.
@@ -194,7 +195,7 @@ async function checkEntities(
     const living = page.filter(({ body }) => body !== null)
     for await (const entities of derivedBatches(pass, [target], living)) {
       const { missing } = await inspect(pass, [target], entities, { everywhere: false })
-      suspects.add({ missing })
+      suspects.add({ missing: missing.filter((row) => isRead(pass, row)) })
     }
     if (suspects.areMany) await suspects.settle()
   }
@@ -242,13 +243,14 @@ function createSuspects(pass: Pass, target: IndexTarget, options: ConfirmOptions
     async settle() {
       const found = await recheck(pass, (silentPass) => confirm(silentPass, target, candidates, options))
       candidates.clear()
-      if (target.entry.unique) await reportDuplicates(pass, found.missing)
+      const missing = found.missing.filter((row) => isRead(pass, row))
+      if (target.entry.unique) await reportDuplicates(pass, missing)
       const misplaced = found.dangling.filter((row) => row.misplaced).length
-      counts[target.entry.unique ? 'unclaimed' : 'missing'] += found.missing.length
+      counts[target.entry.unique ? 'unclaimed' : 'missing'] += missing.length
       counts.misplaced += misplaced
       counts.dangling += found.dangling.length - misplaced
       counts.unsettled += found.unsettled.length
-      const wrong = [...found.missing, ...found.dangling].map(({ entity }) => entity.id)
+      const wrong = [...missing, ...found.dangling].map(({ entity }) => entity.id)
       for (const id of [...wrong, ...found.unsettled]) addExample(counts, formatId(id))
     },
   }

@@ -1,7 +1,7 @@
 import type { EntityRow } from '@looseleaf/core/internal'
-import { shardOfRow } from '@looseleaf/index-engine/internal'
 import { derivedBatches } from '../look/derive-entity.ts'
 import { inspect, type MissingRow } from '../look/inspect.ts'
+import { isRead } from '../look/is-read.ts'
 import { recheck } from '../look/recheck.ts'
 import type { IndexTarget } from '../pass/index-target.ts'
 import { reconcile } from '../repair/reconcile.ts'
@@ -63,9 +63,4 @@ function addMissing(
     const { duplicates } = await reconcile(silentPass, [target], ids)
     return { missing: Math.max(0, confirmed.length + found.unsettled.length - duplicates), duplicates }
   })
-}
-
-/** Tells whether queries and writers rely on the row where it is missing. */
-function isRead({ context }: RepairPass, { entity, target: { entry }, row }: MissingRow): boolean {
-  return shardOfRow(entry, context.catalog.current().placement, row.key, entity.id) === row.shard
 }

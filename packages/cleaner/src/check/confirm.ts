@@ -92,7 +92,7 @@ async function lookForMissing(
   const { missing } = await inspect(pass, [target], await readDerived(pass, [target], ids), {
     everywhere: false,
   })
-  return { missing, outdated: [], dangling: [] }
+  return { missing, outdated: [], ahead: [], dangling: [] }
 }
 
 /** Looks only for the rows of the first look. The pass finds and counts others when it reaches them. */
@@ -108,6 +108,7 @@ async function lookForDangling(
   return {
     missing: [],
     outdated: [],
+    ahead: [],
     dangling: dangling.filter((row) => first.get(idKey(row.entity.id))?.dangling.has(placeOfDangling(row))),
   }
 }

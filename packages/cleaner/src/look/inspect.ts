@@ -23,11 +23,19 @@ export interface DanglingRow {
   readonly misplaced: boolean
 }
 
+/** A row of a covering index with included properties of an attempt that is in flight or has died. */
+export interface AheadRow {
+  readonly entity: DerivedEntity
+  readonly target: IndexTarget
+  readonly version: number
+}
+
 /** Differences between entities and their index rows. */
 export interface WrongRows {
   readonly missing: MissingRow[]
   /** Existing rows of covering indexes with old included properties. They are rewritten like missing rows. */
   readonly outdated: MissingRow[]
+  readonly ahead: AheadRow[]
   readonly dangling: DanglingRow[]
 }
 
@@ -45,7 +53,7 @@ export async function inspect(
   entities: readonly DerivedEntity[],
   { everywhere }: { readonly everywhere: boolean },
 ): Promise<WrongRows> {
-  const wrong: WrongRows = { missing: [], outdated: [], dangling: [] }
+  const wrong: WrongRows = { missing: [], outdated: [], ahead: [], dangling: [] }
   const known = entities.filter(({ expected }) => expected !== undefined)
   const expected = everywhere ? undefined : expectedByShard(targets, known)
   await Promise.all(
@@ -132,6 +140,7 @@ function compare(
       if (version === undefined) wrong.missing.push({ entity, target, row })
       else if (target.spec.covering && version < entity.version)
         wrong.outdated.push({ entity, target, row, outdated: true })
+      else if (target.spec.covering && version > entity.version) wrong.ahead.push({ entity, target, version })
     }
     if (!everywhere) continue
     for (const row of existing) {

@@ -7,6 +7,7 @@ import { readDerived } from '../look/read-entities.ts'
 import { entitiesOf, stillMissing } from '../look/still-missing.ts'
 import type { IndexTarget } from '../pass/index-target.ts'
 import { addRows } from '../repair/add-rows.ts'
+import { fenceAhead } from '../repair/fence-ahead.ts'
 import { reconcile } from '../repair/reconcile.ts'
 import type { RepairPass } from '../repair/repair-pass.ts'
 import { replacedRows } from '../repair/replaced-rows.ts'
@@ -22,7 +23,7 @@ export interface SweepPageOptions {
   fill(target: IndexTarget): boolean
 }
 
-/** Works on one page of entities of a shard: adds missing rows. */
+/** Works on one page of entities of a shard: adds missing rows, and rewrites wrong included properties. */
 export async function sweepEntityPage(
   pass: RepairPass,
   targets: readonly IndexTarget[],
@@ -50,7 +51,7 @@ export async function sweepDerived(
     const found = await inspect(pass, swept, entities, { everywhere: false })
     const still = await stillMissing(pass, found.missing)
     added.push(...still.missing, ...found.outdated)
-    movedAlready.push(...still.moved)
+    movedAlready.push(...still.moved, ...(await fenceAhead(pass, found.ahead)))
   }
   if (added.length === 0 && movedAlready.length === 0) return
   await addRows(pass, added)
