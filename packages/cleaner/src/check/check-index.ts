@@ -1,13 +1,13 @@
 import { formatId, LooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
 import { optionKinds, withCallbacks, type CatalogEntry, type OptionKinds } from '@looseleaf/core/internal'
 import { isClaimsOf, keptRowsMs, presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
-import { checkStore, pagesOfRows, shardAt, type AnyStore } from '@looseleaf/protocol/internal'
+import { allBuckets, checkStore, pagesOfRows, type AnyStore } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import { danglingAmong } from '../look/dangling-among.ts'
 import { derivedBatches } from '../look/derive-entity.ts'
-import { entityPages } from '../look/entity-pages.ts'
 import { inspect } from '../look/inspect.ts'
 import { isRead } from '../look/is-read.ts'
+import { entitiesOfShard, movedEntities } from '../look/walk-entities.ts'
 import { recheck } from '../look/recheck.ts'
 import { checkName } from '../pass/check-names.ts'
 import { reportDuplicates } from '../look/report-duplicates.ts'
@@ -42,7 +42,7 @@ const checkOptionKinds: OptionKinds<CheckOptions> = {
 export interface CheckResult {
   readonly index: string
   readonly generation: number
-  /** Entities, without tombstones. */
+  /** Entities that were compared, without tombstones. An entity whose bucket moves meanwhile may count twice. */
   readonly entities: number
   /** Rows of the index, without its claims. */
   readonly rows: number
@@ -161,14 +161,19 @@ async function compareEntry(
   }
   const pass = createPass(context, { ...options, onProblem })
   const limit = pLimit(options.shardsAtOnce ?? TUNING.shardsAtOnce)
+  const unread = allBuckets(context)
+  const toRows = (part: Pass, pages: ReturnType<typeof entitiesOfShard>): Promise<void> =>
+    checkEntities(part, target, pages, settleMs, counts)
   await untilOneFails(
     options.signal,
     presentNumbers(context.driver).flatMap((shard) => [
-      (signal) => limit(() => checkEntities({ ...pass, signal }, target, shard, settleMs, counts)),
+      (signal) =>
+        limit(() => toRows({ ...pass, signal }, entitiesOfShard({ ...pass, signal }, shard, unread))),
       // Lost rows are kept for this long on purpose.
       (signal) => limit(() => checkRows({ ...pass, signal }, target, shard, keptMs + settleMs, counts)),
     ]),
   )
+  await toRows(pass, movedEntities(pass, unread))
   const { entities, misfits, undecodable } = pass.tally
   return {
     ...counts,
@@ -181,17 +186,16 @@ async function compareEntry(
   }
 }
 
-/** Compares the entities that a shard has at the beginning with their rows, and counts missing rows. */
+/** Compares entities with their rows, and counts missing rows. */
 async function checkEntities(
   pass: Pass,
   target: IndexTarget,
-  shard: number,
+  pages: ReturnType<typeof entitiesOfShard>,
   settleMs: number,
   counts: Counts,
 ): Promise<void> {
   const suspects = createSuspects(pass, target, { direction: 'missing', settleMs }, counts)
-  const upTo = await shardAt(pass.context, shard).entities.lastAddedId({ signal: pass.signal })
-  for await (const page of entityPages(pass, shard, { upTo })) {
+  for await (const page of pages) {
     const living = page.filter(({ body }) => body !== null)
     for await (const entities of derivedBatches(pass, [target], living)) {
       const { missing } = await inspect(pass, [target], entities, { everywhere: false })

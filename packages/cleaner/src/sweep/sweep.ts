@@ -1,16 +1,8 @@
 import { optionKinds, withCallbacks, type OptionKinds } from '@looseleaf/core/internal'
 import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
-import {
-  allBuckets,
-  checkStore,
-  pagesOfRows,
-  shardAt,
-  walkUnread,
-  watchOwned,
-  type AnyStore,
-} from '@looseleaf/protocol/internal'
+import { allBuckets, checkStore, pagesOfRows, shardAt, type AnyStore } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
-import { entityPages, type EntityPagesOptions } from '../look/entity-pages.ts'
+import { entitiesOfShard, movedEntities } from '../look/walk-entities.ts'
 import { checkNames } from '../pass/check-names.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
@@ -58,40 +50,12 @@ export async function tunedSweep(store: AnyStore, options: Tuned<SweepOptions> =
   return onShards('sweep', store, options, ['entities', 'rows'])
 }
 
-/** Sweeps the entities of a shard, and takes the buckets that the shard has owned all the time out of `unread`. */
 async function entitiesToRows(
   pass: RepairPass,
   targets: readonly IndexTarget[],
-  shard: number,
-  unread: Set<number>,
+  pages: ReturnType<typeof entitiesOfShard>,
 ): Promise<void> {
-  const watch = await watchOwned(pass.context, shard, pass)
-  for await (const page of presentEntities(pass, shard, { watch }))
-    await sweepEntityPage(pass, targets, page, { fill: () => false })
-  await watch.owned([])
-  for (const bucket of watch.kept) unread.delete(bucket)
-}
-
-/** Sweeps the entities of buckets that no shard has owned while it was read: they may have left a shard before, and come to another one after it was read. */
-async function movedToRows(
-  pass: RepairPass,
-  targets: readonly IndexTarget[],
-  unread: Set<number>,
-): Promise<void> {
-  const read = (shard: number, after: number): ReturnType<typeof presentEntities> =>
-    presentEntities(pass, shard, { after })
-  for await (const [rows] of walkUnread(pass.context, unread, read, pass))
-    await sweepEntityPage(pass, targets, rows, { fill: () => false })
-}
-
-/** Yields the pages of the entities that a shard has at the beginning. */
-async function* presentEntities(
-  pass: RepairPass,
-  shard: number,
-  options: Pick<EntityPagesOptions, 'after' | 'watch'>,
-): ReturnType<typeof entityPages> {
-  const upTo = await shardAt(pass.context, shard).entities.lastAddedId({ signal: pass.signal })
-  yield* entityPages(pass, shard, { ...options, upTo })
+  for await (const page of pages) await sweepEntityPage(pass, targets, page, { fill: () => false })
 }
 
 async function rowsToEntities(
@@ -135,7 +99,8 @@ async function sweepShards(
   const limit = pLimit(TUNING.shardsAtOnce)
   const unread = allBuckets(context)
   async function sweepShard(shardPass: RepairPass, shard: number): Promise<void> {
-    if (directions.includes('entities')) await entitiesToRows(shardPass, targets, shard, unread)
+    if (directions.includes('entities'))
+      await entitiesToRows(shardPass, targets, entitiesOfShard(shardPass, shard, unread))
     if (directions.includes('rows')) await rowsToEntities(shardPass, targets, shard)
   }
   await untilOneFails(
@@ -144,7 +109,8 @@ async function sweepShards(
   )
   // Moved entities may have no owner now, which rejects.
   await pass.removals.settle(pass.signal)
-  if (directions.includes('entities') && options.shard === undefined) await movedToRows(pass, targets, unread)
+  if (directions.includes('entities') && options.shard === undefined)
+    await entitiesToRows(pass, targets, movedEntities(pass, unread))
   await pass.removals.settle(pass.signal)
   return pass.tally
 }

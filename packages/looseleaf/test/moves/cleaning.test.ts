@@ -1,12 +1,12 @@
 import type { Driver } from '@looseleaf/core'
-import { sweep } from '@looseleaf/cleaner'
+import { checkIndex, sweep } from '@looseleaf/cleaner'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { entitiesIn } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { moveBuckets } from '@looseleaf/mover/internal'
 import { checkIndexes, contentsOf, filledStore, indexes, openStore, SOME_BUCKETS } from './stores.ts'
 
@@ -70,22 +70,38 @@ test('a row that a cleaner adds to the old shard behind a mover is added to the 
   await checkIndexes(await openStore(driver))
 })
 
-test('a sweep adds the missing rows of entities that move to a shard that it has read, before it reads their old one', async () => {
-  const driver = await memoryShards(2).connect()
+/** Opens a store whose next walk over all entities reads shard 1 before some move there, and shard 0 afterwards. */
+async function openOvertaken(driver: Driver): Promise<{ readonly store: DataStore; begin(): void }> {
   const time = leapingTime()
-  await loseRanks(await filledStore(driver, 120))
   const mover = await openStore(driver, time)
   const isRead = Promise.withResolvers<void>()
+  let hasBegun = false
   let moved: Promise<unknown> | undefined
   const slow = faultyDriver(driver, ({ operation, shard }) => {
-    if (operation !== 'pageByAdded' || !isSweeping) return undefined
+    if (operation !== 'pageByAdded' || !hasBegun) return undefined
     if (shard === 1) return { after: () => isRead.resolve() }
     return { before: () => (moved ??= isRead.promise.then(() => moveBuckets(mover, plan))) as Promise<void> }
   })
-  let isSweeping = false
+  onTestFinished(() => expect(moved).toBeDefined())
   const store = await DataStore.open({ shards: keepOpen(slow), indexes, queryTimeMs: 5_000, time })
-  isSweeping = true
+  return { store, begin: () => void (hasBegun = true) }
+}
+
+test('a sweep adds the missing rows of entities that move to a shard that it has read, before it reads their old one', async () => {
+  const driver = await memoryShards(2).connect()
+  await loseRanks(await filledStore(driver, 120))
+  const { store, begin } = await openOvertaken(driver)
+  begin()
   await sweep(store)
-  expect(moved).toBeDefined()
   await checkIndexes(await openStore(driver))
+})
+
+test('a check compares entities that move to a shard that it has read, before it reads their old one', async () => {
+  const driver = await memoryShards(2).connect()
+  await loseRanks(await filledStore(driver, 120))
+  const missing = (await checkIndex(await openStore(driver), 'by_rank')).missing
+  const { store, begin } = await openOvertaken(driver)
+  begin()
+  expect(await checkIndex(store, 'by_rank')).toMatchObject({ missing })
+  expect(missing).toBeGreaterThan(10)
 })

@@ -25,14 +25,18 @@ const DOWN = new LooseleafError('SHARD_UNAVAILABLE', 'It is down.')
 let moving: AnnouncedMove
 let work: MoveWork
 let statements: number
+/** Places in shard 0 behind which entities were read. */
+let pagesRead: number[]
 /** Number of a shard whose table of tasks cannot be read. */
 let silent: number | undefined
 
 beforeEach(async () => {
   silent = undefined
-  moving = await announcedMove(({ shard, table }) =>
-    shard === silent && table === 'tasks' ? { before: () => Promise.reject(DOWN) } : undefined,
-  )
+  pagesRead = []
+  moving = await announcedMove(({ shard, table, operation, args }) => {
+    if (shard === 0 && operation === 'pageByAdded') pagesRead.push(args[0] as number)
+    return shard === silent && table === 'tasks' ? { before: () => Promise.reject(DOWN) } : undefined
+  })
   statements = 0
   work = { ...moving.work, onStatement: async () => void statements++ }
 })
@@ -107,6 +111,20 @@ test('a source deletes the entities and rows of its buckets, and joins their rec
   const [epoch, floor] = [await moving.epochOf(0), await floorOf()]
   expect(await emptySource(work)).toEqual({ entities: 0, rows: 0 })
   expect([await moving.epochOf(0), await floorOf()]).toEqual([epoch, floor])
+})
+
+test('the deletes of a source go on after each change of its catalog from where they were, and count all rows', async () => {
+  const { entities } = await fillBuckets(20)
+  await endWithout()
+  const before = await rowsIn(0)
+  pagesRead = []
+  const onStatement = async (): Promise<void> => moving.setServes(0, await moving.servesOf(0))
+  const emptied = await emptySource({ ...work, onStatement })
+  expect(emptied).toEqual({ entities, rows: before - (await rowsIn(0)) })
+  expect(await entitiesOn(0)).toBe(0)
+  // No page of entities is read again, because the entities before it are gone.
+  expect(pagesRead.filter((after) => after === 0)).toHaveLength(1)
+  expect(pagesRead.length).toBeGreaterThan(1)
 })
 
 test('the source of a move whose announcement has not ended is left alone', async () => {

@@ -6,7 +6,7 @@ import { shardAt } from '../shards.ts'
 import { sizeClass } from '../throttle/throttle.ts'
 import { pagesByAdded } from './entity-pages.ts'
 import { entitiesIn, movableBuckets, type MoveWork } from './move-work.ts'
-import { pagesOfRows } from '../row-pages.ts'
+import { pagesOfRows, type IndexPlace } from '../row-pages.ts'
 
 /** Rows of a page of an index table. */
 export const ROWS_PER_PAGE = 1_000
@@ -20,29 +20,46 @@ export interface Discarded {
   readonly lastAddedId: number
 }
 
+/** Places up to which all rows of some buckets are deleted on a shard that does not own them, so that no others come. */
+export interface DiscardProgress {
+  addedId: number
+  /** By table. */
+  readonly rows: Map<string, IndexPlace>
+  /** Numbers of deleted rows. */
+  entities: number
+  removed: number
+}
+
+export const noDiscardProgress = (): DiscardProgress => ({
+  addedId: 0,
+  rows: new Map(),
+  entities: 0,
+  removed: 0,
+})
+
 /**
  * Deletes entities, tombstones and pending rows of these buckets on a shard, as long as it has this epoch. Rejects with `STALE_EPOCH`
- * after a change: then the buckets may be the shard's own again.
+ * after a change: then the buckets may be the shard's own again. Begins at the place of `progress`, and advances it.
  */
 export async function discardAt(
   work: MoveWork,
   number: number,
   buckets: string,
   epoch: number,
+  progress: DiscardProgress = noDiscardProgress(),
 ): Promise<Discarded> {
   const { context, throttle, signal } = work
   const { entities } = shardAt(context, number)
   const isIn = entitiesIn(context, buckets)
-  let discarded = 0
   let lastAddedId = 0
-  for await (const page of pagesByAdded(work, number)) {
+  for await (const page of pagesByAdded(work, number, progress.addedId)) {
     const ids: Uint8Array[] = []
     for (const { id, addedId } of page) {
       if (isIn(id)) ids.push(id)
       else lastAddedId = addedId
     }
     for (const some of chunks(ids, ROWS_PER_WRITE)) {
-      discarded += await throttle.send(
+      progress.entities += await throttle.send(
         number,
         () => `discard ${sizeClass(some.length)}`,
         () => entities.discard(some, { epoch, signal }),
@@ -50,10 +67,11 @@ export async function discardAt(
       )
       await work.onStatement?.()
     }
+    progress.addedId = page.at(-1)!.addedId
     await work.onStatement?.()
   }
   const pending = await discardPending({ context, signal }, number, isIn, epoch)
-  return { entities: discarded, pending, lastAddedId }
+  return { entities: progress.entities, pending, lastAddedId }
 }
 
 /** Deletes pending rows of entities on a shard that has this epoch. A row that gets a greater version meanwhile stays. */
@@ -88,29 +106,30 @@ export async function* pagesOfPending(
 }
 
 /**
- * Deletes index rows and claims of these buckets on a shard, as long as it has this epoch, and returns how many. Rejects with
- * `STALE_EPOCH` after a change: then the buckets may be the shard's own again, and a delete would take a row that is needed.
+ * Deletes index rows and claims of these buckets on a shard, as long as it has this epoch. Rejects with `STALE_EPOCH` after a change: then the
+ * buckets may be the shard's own again, and a delete would take a row that is needed. Begins at the places of `progress`, and advances it.
  */
 export async function discardRowsAt(
   { context, throttle, signal, onStatement }: MoveWork,
   number: number,
   buckets: string,
   epoch: number,
-): Promise<number> {
+  progress: DiscardProgress,
+): Promise<void> {
   const shard = shardAt(context, number)
   const router = movableBuckets(context)
   const some = new Set(bucketsIn(buckets))
-  let removed = 0
   for (const entry of context.catalog.current().indexes) {
     const table = shard.index(tableSpec(entry))
     try {
       for await (const rows of pagesOfRows({ context, throttle, signal }, entry, number, {
         limit: ROWS_PER_PAGE,
+        after: progress.rows.get(entry.table),
       })) {
         const found = rows.filter(({ key, entityId }) => some.has(bucketOfRow(entry, router, key, entityId)))
         for (const chunk of chunks(found, ROWS_PER_WRITE)) {
           const removals = chunk.map(({ key, entityId, version }) => ({ key, entityId, before: version + 1 }))
-          removed += await throttle.send(
+          progress.removed += await throttle.send(
             number,
             () => `remove from ${entry.table} ${sizeClass(removals.length)}`,
             () => table.remove(removals, { epoch, signal }),
@@ -118,6 +137,7 @@ export async function discardRowsAt(
           )
           await onStatement?.()
         }
+        progress.rows.set(entry.table, rows.at(-1)!)
         await onStatement?.()
       }
     } catch (error) {
@@ -125,5 +145,4 @@ export async function discardRowsAt(
       if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
     }
   }
-  return removed
 }

@@ -3,7 +3,7 @@ import { unionOfRanges, withoutRanges, type AwayBuckets } from '@looseleaf/core/
 import { readProgress, type ConsumerProgress } from '../consumers/consumer-progress.ts'
 import { joinedRegistry, readRegistries } from '../consumers/registrations.ts'
 import { requireBegun } from './begin-target.ts'
-import { discardAt, discardRowsAt } from './discard.ts'
+import { discardAt, discardRowsAt, noDiscardProgress } from './discard.ts'
 import { entitiesIn, sourceOf, type MoveWork } from './move-work.ts'
 import { bucketsOfMove, changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
 
@@ -83,7 +83,8 @@ export async function consumersBehind(
 
 /**
  * Deletes everything on a shard of the move's buckets for which it has no use; resolves with undefined if it may have one for all of them. Each
- * change of the shard's catalog, such as by another move, ends the deletes under its last epoch, and the rest goes on under the new one.
+ * change of the shard's catalog, such as a new index, ends the deletes under its last epoch. They go on under the new one from where they
+ * were, or from the beginning if the buckets are others.
  */
 export async function discardAll(
   work: MoveWork,
@@ -91,13 +92,16 @@ export async function discardAll(
   known: OwnBuckets,
 ): Promise<Emptied | undefined> {
   const { context, signal } = work
+  let [progress, of] = [noDiscardProgress(), '']
   for (let own = known; ;) {
     const buckets = foreignBuckets(work, own)
     if (buckets === '') return undefined
+    if (buckets !== of) [progress, of] = [noDiscardProgress(), buckets]
     const { epoch } = own.catalog
     try {
-      const { entities } = await discardAt(work, number, buckets, epoch)
-      return { entities, rows: await discardRowsAt(work, number, buckets, epoch) }
+      await discardAt(work, number, buckets, epoch, progress)
+      await discardRowsAt(work, number, buckets, epoch, progress)
+      return { entities: progress.entities, rows: progress.removed }
     } catch (error) {
       if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
       // The change of another process may not be on disk.
