@@ -152,7 +152,7 @@ export {
 } from './ports/index-table.ts'
 export type { CleanerCounts, CleanerEvent, ConsumerEvent, MoverEvent, StoreEvents } from './ports/observer.ts'
 export type { PendingPage, PendingRow, PendingTable } from './ports/pending-table.ts'
-export type { TaskState, TaskTable } from './ports/task-table.ts'
+export type { SaveAllOptions, TaskState, TaskTable } from './ports/task-table.ts'
 export { compareKeys, compareKeyValues, directionsOf, type Direction } from './tables/key-order.ts'
 export { interceptShard, wrapShard, type ShardCall, type ShardParts } from './tables/wrap-shard.ts'
 export { systemRandomness } from './platform/randomness.ts'

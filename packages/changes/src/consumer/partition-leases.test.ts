@@ -2,27 +2,35 @@ import type { DataStore } from '@looseleaf/store'
 import { unknownOutcome, type Fault } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { gone, Search } from '../../test/search.ts'
-import { partitionTask } from '@looseleaf/protocol/internal'
+import { partitionNumbers, partitionTask, type FollowedPlace } from '@looseleaf/protocol/internal'
 import { recordFromText, type Failing } from '../records/partition-record.ts'
 import { createPartitionLeases, type PartitionLeases } from './partition-leases.ts'
 
 let search: Search
 let store: DataStore
 let leases: PartitionLeases
+let beginning: () => Promise<FollowedPlace>
 
 beforeEach(async () => {
   search = await Search.begin()
   store = await search.openStore()
-  leases = createPartitionLeases(store.context, 0, {
-    consumer: 'search',
-    leaseMs: 60_000,
-    incarnation: () => '',
-    beginning: () => Promise.resolve({ updated: 0, addedId: 0, since: 0 }),
-    onError: (error) => expect.unreachable(String(error)),
-  })
+  beginning = () => Promise.resolve({ updated: 0, addedId: 0, since: 0 })
+  leases = createLeases()
   await leases.refresh(new Set(), {})
 })
 afterEach(() => search.end(store))
+
+function createLeases(): PartitionLeases {
+  return createPartitionLeases(store.context, 0, {
+    consumer: 'search',
+    leaseMs: 60_000,
+    incarnation: () => '',
+    beginning: () => beginning(),
+    onError: (error) => expect.unreachable(String(error)),
+  })
+}
+
+const taskOf = (number: number): string => partitionTask('search', number)
 
 function fail(number: number): Failing {
   const id = store.newId()
@@ -32,7 +40,7 @@ function fail(number: number): Failing {
 }
 
 async function savedFailing(number: number): Promise<readonly Failing[]> {
-  const state = await search.memory.shards[0]!.tasks.load(partitionTask('search', number))
+  const state = await search.memory.shards[0]!.tasks.load(taskOf(number))
   return recordFromText(state!.progress)!.failing
 }
 
@@ -59,31 +67,87 @@ test('a save that is slow does not overwrite one that was made later', async () 
   expect(saves).toBe(2)
 })
 
-test('a save without an answer that takes place late does not overwrite one that was made later', async () => {
-  let late: readonly unknown[] | undefined
+/** Lets the first `count` writes of records have no answer. Returns what they were called with. */
+function loseAnswers(count: number): readonly (readonly unknown[])[] {
+  const lost: (readonly unknown[])[] = []
   search.plan = ({ operation, args }) =>
-    operation === 'saveAll' && late === undefined
+    operation === 'saveAll' && lost.length < count
       ? {
           before() {
-            late = args
+            lost.push(args)
             throw unknownOutcome()
           },
         }
       : undefined
-  const [, second] = leases.held
+  return lost
+}
+
+/** Lets a write whose answer was lost take place. Returns the records that it changes. */
+function takePlace(args: readonly unknown[] | undefined): Promise<ReadonlySet<string>> {
+  const { tasks } = search.memory.shards[0]!
+  return (tasks.saveAll as (...args: readonly unknown[]) => Promise<ReadonlySet<string>>)(...args!)
+}
+
+test('a save without an answer that takes place late does not overwrite one that was made later', async () => {
+  const lost = loseAnswers(1)
   await expect(leases.save()).rejects.toMatchObject({ unknownOutcome: true })
-  // Handlers of this process do not begin any more with these partitions: others may have them.
-  expect(second!.isHeld).toBe(false)
-  expect(leases.held).toEqual([])
-  await leases.refresh(new Set(), {})
-  expect(leases.held).toHaveLength(8)
   const change = fail(3)
   await leases.save()
-  const { tasks } = search.memory.shards[0]!
-  expect(await (tasks.saveAll as (...args: readonly unknown[]) => Promise<unknown>)(...late!)).toEqual(
-    new Set(),
-  )
+  expect(await takePlace(lost[0])).toEqual(new Set())
   expect(await savedFailing(3)).toEqual([change])
+})
+
+test('a save without an answer leaves its partitions to no other process, because their handlers may be running', async () => {
+  const others = createLeases()
+  loseAnswers(1)
+  await expect(leases.save()).rejects.toMatchObject({ unknownOutcome: true })
+  await others.refresh(new Set(), {})
+  await leases.save()
+  await others.refresh(new Set(), {})
+  expect(others.held).toEqual([])
+  expect(leases.held.map(({ isHeld }) => isHeld)).toEqual(Array(8).fill(true))
+})
+
+test('two saves in a row without an answer give the partitions up', async () => {
+  loseAnswers(2)
+  const [, second] = leases.held
+  await expect(leases.save()).rejects.toMatchObject({ unknownOutcome: true })
+  await expect(leases.save()).rejects.toMatchObject({ unknownOutcome: true })
+  expect(second!.isHeld).toBe(false)
+  expect(leases.held).toEqual([])
+  // Either of the two may have renewed the leases.
+  await leases.refresh(new Set(), {})
+  expect(leases.held).toEqual([])
+})
+
+test('a release without an answer gives its partitions up', async () => {
+  loseAnswers(1)
+  await expect(leases.release()).rejects.toMatchObject({ unknownOutcome: true })
+  expect(leases.held).toEqual([])
+})
+
+test('partitions that are given back without an answer are claimed again only when that cannot take place any more', async () => {
+  await leases.release()
+  await search.memory.shards[0]!.tasks.claimAll(partitionNumbers.map(taskOf), 'operator', 60_000)
+  const cleared = new Map(partitionNumbers.map((number) => [taskOf(number), '']))
+  await search.memory.shards[0]!.tasks.saveAll(cleared, 'operator', 0)
+  const lost = loseAnswers(1)
+  const known = beginning
+  // The first call finds out whether the consumer was dropped.
+  beginning = () => {
+    beginning = () => {
+      beginning = known
+      return Promise.reject(new Error('not now'))
+    }
+    return known()
+  }
+  await expect(leases.refresh(new Set(), {})).rejects.toThrow()
+  expect(lost).toHaveLength(1)
+  await leases.refresh(new Set(), {})
+  expect(leases.held).toEqual([])
+  expect((await takePlace(lost[0])).size).toBe(8)
+  await leases.refresh(new Set(), {})
+  expect(leases.held).toHaveLength(8)
 })
 
 test('a save that was refused keeps the partitions', async () => {

@@ -39,8 +39,8 @@ export interface PartitionLeases {
   /** Claims free partitions up to a fair share, and releases some to a process that has fewer, but none of `busy`. */
   refresh(busy: ReadonlySet<number>, options: CallOptions): Promise<void>
   /**
-   * Saves the places and failing changes of the partitions, and renews their leases. Gives the partitions up if the outcome is unknown.
-   * Calls that wait for the same save share it. A stop does not abort it, because that would leave its outcome unknown.
+   * Saves the places and failing changes of the partitions, and renews their leases. Calls that wait for the same save share it. A stop does
+   * not abort it, because that would leave its outcome unknown.
    */
   save(): Promise<void>
   release(): Promise<void>
@@ -56,6 +56,8 @@ export interface LeaseOptions {
   /** Called when `confirm` could not renew the leases. */
   readonly onError: (error: unknown) => void
 }
+
+const isUnanswered = (error: unknown): boolean => isLooseleafError(error) && error.unknownOutcome
 
 /**
  * Creates the leases of a process, with none yet.
@@ -77,6 +79,8 @@ export function createPartitionLeases(
   let sureUntil = -Infinity
   const isSure = (): boolean => elapsed() < sureUntil
   let owner = context.random.uuid()
+  /** True after a write of records without an answer, until `changeOwner`. */
+  let mayComeLate = false
   let isWaiting = false
   /** Writes of records, one at a time. */
   const turn = pLimit(1)
@@ -98,13 +102,23 @@ export function createPartitionLeases(
     )
   }
 
+  async function write(texts: ReadonlyMap<string, string>, forMs: number): Promise<ReadonlySet<string>> {
+    try {
+      return await tasks().saveAll(texts, owner, forMs)
+    } catch (error) {
+      mayComeLate ||= isUnanswered(error)
+      throw error
+    }
+  }
+
   async function saveRecords(partitions: readonly HeldPartition[], forMs: number): Promise<void> {
     if (partitions.length === 0) return
     try {
-      const kept = await tasks().saveAll(textsOf(partitions), owner, forMs)
+      const kept = await write(textsOf(partitions), forMs)
       drop(partitions.filter(({ number }) => forMs === 0 || !kept.has(taskOf(number))))
     } catch (error) {
-      if (isLooseleafError(error) && error.unknownOutcome) await giveUp()
+      // Another process may have a partition that was released.
+      if (forMs === 0 && isUnanswered(error)) drop(partitions)
       throw error
     }
   }
@@ -116,16 +130,31 @@ export function createPartitionLeases(
     }
   }
 
-  /** Gives up all partitions, and ends their leases if the shard answers. From then on, no write of the former owner can change a record. */
-  async function giveUp(): Promise<void> {
-    const former = owner
-    const texts = textsOf([...held.values()])
-    owner = context.random.uuid()
+  /**
+   * Goes on as another owner if a write of the present one may still take place: that changes no record then. The partitions stay with this
+   * process, because their handlers may be running. Gives them up if there is no answer once more; the leases expire.
+   */
+  async function changeOwner(): Promise<void> {
+    if (!mayComeLate) return
+    const partitions = [...held.values()]
+    const nextOwner = context.random.uuid()
+    try {
+      const kept = await tasks().saveAll(textsOf(partitions), owner, leaseMs, { nextOwner })
+      become(nextOwner)
+      drop(partitions.filter(({ number }) => !kept.has(taskOf(number))))
+    } catch (error) {
+      if (isUnanswered(error)) {
+        become(context.random.uuid())
+        drop(partitions)
+      }
+      throw error
+    }
+  }
+
+  function become(nextOwner: string): void {
+    owner = nextOwner
+    mayComeLate = false
     isWaiting = false
-    drop([...held.values()])
-    await tasks()
-      .saveAll(texts, former, 0)
-      .catch(() => {})
   }
 
   async function saveNow(): Promise<void> {
@@ -135,9 +164,10 @@ export function createPartitionLeases(
   }
 
   function save(): Promise<void> {
-    return (nextSave ??= turn(() => {
+    return (nextSave ??= turn(async () => {
       nextSave = undefined
-      return saveNow()
+      await changeOwner()
+      await saveNow()
     }))
   }
 
@@ -170,7 +200,7 @@ export function createPartitionLeases(
       for (const number of untouched.keys()) hold(number, place, since)
     } catch (error) {
       const texts = Array.from(untouched, ([number, text]): [string, string] => [taskOf(number), text])
-      await tasks().saveAll(new Map(texts), owner, 0)
+      await write(new Map(texts), 0)
       throw error
     }
   }
@@ -244,6 +274,7 @@ export function createPartitionLeases(
     save,
     refresh: (busy, options) =>
       turn(async () => {
+        await changeOwner()
         const { free, shares, waiter } = await readShares(options)
         const room = Math.ceil(PARTITIONS / shares.size) - held.size
         if (room > 0 && free.length > 0) await claim(free.slice(0, room), options)
@@ -253,6 +284,7 @@ export function createPartitionLeases(
       }),
     release: () =>
       turn(async () => {
+        await changeOwner()
         await saveRecords([...held.values()], 0)
         await updateWaiting(false, {})
       }),

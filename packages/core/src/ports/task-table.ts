@@ -32,8 +32,13 @@ export interface TaskTable {
     progress: ReadonlyMap<string, string>,
     owner: string,
     leaseMs: number,
-    options?: CallOptions,
+    options?: SaveAllOptions,
   ): Promise<ReadonlySet<string>>
+}
+
+export interface SaveAllOptions extends CallOptions {
+  /** Owner of the renewed leases. A save of `owner` that takes place later changes nothing. Default: `owner`. */
+  readonly nextOwner?: string | undefined
 }
 
 export interface TaskState {

@@ -1,5 +1,5 @@
 import type { CallOptions } from '@looseleaf/core'
-import { MAX_LEASE_MS, type TaskState, type TaskTable } from '@looseleaf/core/internal'
+import { MAX_LEASE_MS, type SaveAllOptions, type TaskState, type TaskTable } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { toCount, toNumber, toText } from '../database/row-values.ts'
@@ -105,10 +105,10 @@ export function createTaskTable(session: Session, flavor: Flavor): TaskTable {
     progress: ReadonlyMap<string, string>,
     owner: string,
     leaseMs: number,
-    options: CallOptions | undefined,
+    options: SaveAllOptions | undefined,
   ): Promise<readonly string[]> {
     const names = [...progress.keys()]
-    const nextOwner = leaseMs === 0 ? undefined : owner
+    const nextOwner = leaseMs === 0 ? undefined : (options?.nextOwner ?? owner)
     const parameters = [...[...progress].flat(), nextOwner ?? null, leaseMs * 1000, ...names, owner]
     const { changed } = await run('save', names.length, parameters, options)
     if (changed === names.length) return names

@@ -19,6 +19,11 @@ export function createReferenceTasks(now: () => number): ReferenceTasks {
     const leftMs = (task.until - now()) / 1000
     return leftMs > 0 && leftMs <= 2 * MAX_LEASE_MS ? task.owner : undefined
   }
+  function save(name: string, owner: string, progress: string, leaseMs: number, nextOwner = owner): boolean {
+    if (tasks.get(name)?.owner !== owner) return false
+    tasks.set(name, { progress, owner: leaseMs === 0 ? undefined : nextOwner, until: now() + leaseMs * 1000 })
+    return true
+  }
   const table: TaskTable = {
     async load(name) {
       const task = tasks.get(name)
@@ -31,12 +36,7 @@ export function createReferenceTasks(now: () => number): ReferenceTasks {
       tasks.set(name, { ...task, owner, until: now() + leaseMs * 1000 })
       return { progress: task.progress, owner }
     },
-    async save(name, owner, progress, leaseMs) {
-      const task = tasks.get(name)
-      if (task?.owner !== owner) return false
-      tasks.set(name, { progress, owner: leaseMs === 0 ? undefined : owner, until: now() + leaseMs * 1000 })
-      return true
-    },
+    save: async (name, owner, progress, leaseMs) => save(name, owner, progress, leaseMs),
     async loadAll(names) {
       const states = await Promise.all(names.map((name) => table.load(name)))
       return new Map(names.flatMap((name, i) => (states[i] === undefined ? [] : [[name, states[i]]])))
@@ -45,10 +45,11 @@ export function createReferenceTasks(now: () => number): ReferenceTasks {
       const states = await Promise.all(names.map((name) => table.claim(name, owner, leaseMs)))
       return new Map(names.flatMap((name, i) => (states[i] === undefined ? [] : [[name, states[i]]])))
     },
-    async saveAll(progress, owner, leaseMs) {
-      const all = [...progress]
-      const saved = await Promise.all(all.map(([name, text]) => table.save(name, owner, text, leaseMs)))
-      return new Set(all.flatMap(([name], i) => (saved[i] === true ? [name] : [])))
+    async saveAll(progress, owner, leaseMs, options) {
+      const saved = [...progress].filter(([name, text]) =>
+        save(name, owner, text, leaseMs, options?.nextOwner),
+      )
+      return new Set(saved.map(([name]) => name))
     },
   }
   return {

@@ -136,6 +136,20 @@ export function taskContract(parts: ContractParts): void {
     expect((await tasks.saveAll(new Map(), 'a', MINUTE)).size).toBe(0)
   })
 
+  test('a save of many tasks passes them to another owner, and a later save of the first one changes nothing', async () => {
+    const { tasks } = bench.shard
+    const [some, other] = [newName('task'), newName('task')]
+    await tasks.claim(some, 'a', MINUTE)
+    await tasks.claim(other, 'c', MINUTE)
+    const texts = (text: string) => new Map([some, other].map((name) => [name, text]))
+    expect(await tasks.saveAll(texts('first'), 'a', MINUTE, { nextOwner: 'b' })).toEqual(new Set([some]))
+    expect(await tasks.saveAll(texts('late'), 'a', MINUTE)).toEqual(new Set())
+    expect(await tasks.load(some)).toEqual({ progress: 'first', owner: 'b' })
+    expect(await tasks.claim(some, 'a', MINUTE)).toBeUndefined()
+    expect(await tasks.saveAll(texts('last'), 'b', 0)).toEqual(new Set([some]))
+    expect(await tasks.load(some)).toEqual({ progress: 'last', owner: undefined })
+  })
+
   test('concurrent claims of many tasks give each task to one owner', async () => {
     const names = Array.from({ length: 40 }, () => newName('task'))
     const claims = await Promise.all(
