@@ -33,3 +33,28 @@ test('a move waits until its target can take over the claim of an attempt that a
   expect(formatId(claim!.entityId)).toBe(id)
   await expect(store.put({ name })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
 })
+
+test('a key that an entity gave up stays reserved through a move, because a failover may restore the entity with it', async () => {
+  const driver = await memoryShards(2).connect()
+  const time = leapingTime()
+  const store = await DataStore.open({
+    shards: keepOpen(driver),
+    indexes: [byName],
+    migrate: true,
+    deleteDelayMs: 600_000,
+    time,
+  })
+  onTestFinished(() => store.close())
+  const { router } = store.context
+  const [before, after] = ['a', 'b', 'c', 'd', 'e', 'f'].filter(
+    (text) => router.shardOfKey(Buffer.from(text)) === 0,
+  )
+  const { id } = await store.put({ name: before })
+  await store.put({ name: after }, { id })
+  const refusal = { code: 'CONFLICT', holder: id }
+  await expect(store.put({ name: before })).rejects.toMatchObject(refusal)
+  expect(await moveBuckets(store, { from: 0, to: 1, buckets: '0-2047' })).toMatchObject({ state: 'done' })
+  await expect(store.put({ name: before })).rejects.toMatchObject(refusal)
+  time.leap(600_000)
+  await store.put({ name: before })
+})

@@ -2,13 +2,15 @@ import { idKey, type CatalogEntry, type EntityRow, type IndexRow } from '@loosel
 import { longestBody, wholeRows } from '@looseleaf/index-engine/internal'
 import { hasKey } from '../claims.ts'
 import { movedOrUndone } from '../on-disk.ts'
-import { learnPolicies } from '../policies.ts'
+import { learnPolicies, mayBeLost } from '../policies.ts'
 import { idsByShard } from '../shards.ts'
 import type { MoveWork } from './move-work.ts'
 
 /**
  * Returns the claims whose entities are committed with their keys, with their stamps. All others are not
  * copied: an attempt in flight takes its claim at the target itself, and a dead one has none.
+ *
+ * Returns the claim of an entity, too, that a failover may bring back with the key (`deleteDelayMs`): the key stays reserved.
  *
  * Returns every claim of an entity that no shard serves: its target may have lost it, and a read would wait for this move. A claim too many
  * is one of a dead attempt, and does no harm.
@@ -28,6 +30,7 @@ export async function heldClaims(
   for (let open = claims; open.length > 0;) {
     const { epochs, placement } = context.catalog.current()
     const ids = open.map(({ entityId }) => entityId)
+    const readAt = context.time.now()
     const holders = await readHolders(work, ids)
     await learnPolicies(context, ids, signal)
     if (context.catalog.current().epochs.some((epoch, shard) => epoch !== epochs[shard])) continue
@@ -35,7 +38,8 @@ export async function heldClaims(
     for (const claim of open) {
       const row = holders.get(idKey(claim.entityId))
       const isServed = placement.isServed(claim.entityId)
-      if (!isServed || (await hasKey(context, entry, claim.key, row))) held.push(claim)
+      const mayReturn = row !== undefined && mayBeLost(context, row, readAt)
+      if (!isServed || mayReturn || (await hasKey(context, entry, claim.key, row))) held.push(claim)
       else others.push(claim)
     }
     const seen = others.map(({ entityId: id }) => ({ id, version: holders.get(idKey(id))?.version ?? 0 }))
