@@ -1,6 +1,9 @@
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
+import { LooseleafError } from '@looseleaf/core'
 import { partitionNumbers, partitionTask, REGISTRY_TASK } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
+import { faultyDriver } from '@looseleaf/testkit'
 import { beforeEach, expect, it } from 'vitest'
 import { openStore } from '../../test/stores.ts'
 import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
@@ -72,4 +75,33 @@ it('a purge goes up to the slowest partition of a consumer, and ignores places o
   expect(await purge()).toBe(1)
   await saveAll('a', time.now() * 1000)
   expect(await purge()).toBe(1)
+})
+
+it('a purge waits while a shard does not answer that may be the only one with a consumer', async () => {
+  const shards = createReferenceDriver({ shards: 2, now: () => time.now() * 1000 })
+  let isSilent = false
+  const driver = faultyDriver(shards, ({ shard: number, table }) =>
+    isSilent && number === 1 && table === 'tasks'
+      ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Down, on purpose.')) }
+      : undefined,
+  )
+  const { context } = (store = await openStore({ driver, time }))
+  const [joined, known] = shards.shards
+  const floors = await Promise.all(shards.shards.map(({ entities }) => entities.raiseFloor()))
+  await known!.tasks.claim(REGISTRY_TASK, 'consumer', 1_000)
+  const registry = { search: { incarnation: 'a', at: 0, begun: [0, 0], floors } }
+  await known!.tasks.save(REGISTRY_TASK, 'consumer', JSON.stringify(registry), 0)
+  const id = idOn(store, 0)
+  await store.put({ n: 1 }, { id })
+  await store.delete(id)
+  time.leap(WEEK + HOUR)
+  await joined!.entities.raiseFloor()
+  const purging = () => purgeTombstones(context, 0, { owner: 'first', leaseMs: 30_000, signal: undefined })
+  isSilent = true
+  await expect(purging()).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  isSilent = false
+  expect(await purging()).toMatchObject({ purged: 0 })
+  time.leap(3 * WEEK)
+  await joined!.entities.raiseFloor()
+  expect(await purging()).toMatchObject({ purged: 1 })
 })

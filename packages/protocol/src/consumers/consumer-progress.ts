@@ -74,16 +74,26 @@ function idsIn(failing: unknown): string[] {
 
 /**
  * Returns by name the time up to which each consumer has handled all deletions on a shard, in microseconds since 1970: the saved place of
- * its last partition.
+ * its last partition. Throws if a shard does not answer.
  */
 export async function consumerPlaces(
   context: EngineContext,
   shard: number,
   options: CallOptions,
 ): Promise<ReadonlyMap<string, number>> {
-  const { registries } = await readRegistries(context, options)
-  const progress = await readProgress(context, shard, joinedRegistry(registries), options)
+  const progress = await progressOfAll(context, shard, options)
   return new Map(Array.from(progress, ([name, each]) => [name, placeIn(each)]))
+}
+
+/** Reads the saved progress of all consumers on a shard. Throws if a shard does not answer: it may be the only one that knows a consumer. */
+async function progressOfAll(
+  context: EngineContext,
+  shard: number,
+  options: CallOptions,
+): Promise<ReadonlyMap<string, ConsumerProgress>> {
+  const { registries, failure } = await readRegistries(context, options)
+  if (failure !== undefined) throw failure
+  return readProgress(context, shard, joinedRegistry(registries), options)
 }
 
 function placeIn({ partitions }: ConsumerProgress): number {
@@ -106,10 +116,7 @@ export async function consumersOn(
   options: CallOptions,
 ): Promise<readonly ConsumerOnShard[]> {
   const { tasks } = shardAt(context, shard)
-  const { registries, failure } = await readRegistries(context, options)
-  // That shard may be the only one that knows a consumer.
-  if (failure !== undefined) throw failure
-  const progress = await readProgress(context, shard, joinedRegistry(registries), options)
+  const progress = await progressOfAll(context, shard, options)
   return Promise.all(
     Array.from(progress, async ([name, consumer]) => {
       const countOf = async (list: LetterList): Promise<number> => {
