@@ -5,6 +5,7 @@ import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalogContents, changeServes, tableSpec } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { idOn } from '@looseleaf-tooling/kit/id-on'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { checkIndex } from '../src/check/check-index.ts'
 import { cleanIndex } from '../src/clean/clean-index.ts'
@@ -133,6 +134,27 @@ test('a clean gives a key at the target to the entity that has it at the source'
   const claims = await Promise.all(driver.shards.map(scan))
   const holders = claims.map((rows) => rows.map(({ entityId }) => formatId(entityId)))
   expect(holders).toEqual([[id], [id]])
+})
+
+test('claims become ready when the target of a move has them too, although a failover may restore an attempt that had a key there', async () => {
+  const byNick = defineIndex('by_nick', { properties: { nick: 'string' }, shardOn: 'nick', unique: true })
+  store = await openStore({ driver, indexes: [byName, byMail, expiring], time: leapingTime() })
+  await store.setPolicies({ deleteDelayMs: 60_000 })
+  await store.put({ nick: name }, { id })
+  await announce('both')
+  await store.addIndex(byNick)
+  const claims = store.context.catalog
+    .current()
+    .indexes.find((entry) => entry.unique && entry.name === 'by_nick')!
+  // A take of a dead attempt that arrives late.
+  const dead = {
+    key: [Buffer.from(name)],
+    entityId: Buffer.alloc(16, 7),
+    version: store.context.time.now() * 1000,
+  }
+  await driver.shards[1]!.claims(tableSpec(claims)).take([dead])
+  expect(await cleanIndex(store, 'by_nick')).toMatchObject({ complete: true })
+  expect(await rowCounts()).toMatchObject({ [claims.table]: [1, 1] })
 })
 
 test('a clean deletes dangling rows and claims on both shards while a move is announced', async () => {
