@@ -3,6 +3,7 @@ import { unknownOutcome, type Fault } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { gone, Search } from '../../test/search.ts'
 import { partitionNumbers, partitionTask, type FollowedPlace } from '@looseleaf/protocol/internal'
+import { waitingTask } from '../records/names.ts'
 import { recordFromText, type Failing } from '../records/partition-record.ts'
 import { createPartitionLeases, type PartitionLeases } from './partition-leases.ts'
 
@@ -106,6 +107,24 @@ test('a save without an answer leaves its partitions to no other process, becaus
   await others.refresh(new Set(), {})
   expect(others.held).toEqual([])
   expect(leases.held.map(({ isHeld }) => isHeld)).toEqual(Array(8).fill(true))
+})
+
+test('a process that waits for more partitions goes on waiting after a save without an answer', async () => {
+  const { tasks } = search.memory.shards[0]!
+  await leases.release()
+  await tasks.claimAll(partitionNumbers.slice(2).map(taskOf), 'operator', 60_000)
+  await leases.refresh(new Set(), {})
+  expect(leases.held).toHaveLength(2)
+  await leases.refresh(new Set(), {})
+  loseAnswers(1)
+  await expect(leases.save()).rejects.toMatchObject({ unknownOutcome: true })
+  await leases.save()
+  const states = await tasks.loadAll([taskOf(0), waitingTask('search')])
+  const [partition, waiting] = [...states.values()].map(({ owner }) => owner)
+  expect(partition).toBeDefined()
+  expect(waiting).toBe(partition)
+  await leases.release()
+  expect((await tasks.load(waitingTask('search')))!.owner).toBeUndefined()
 })
 
 test('two saves in a row without an answer give the partitions up', async () => {

@@ -137,24 +137,22 @@ export function createPartitionLeases(
   async function changeOwner(): Promise<void> {
     if (!mayComeLate) return
     const partitions = [...held.values()]
+    const waiting = waitingTask(consumer)
+    const texts = new Map([...textsOf(partitions), ...(isWaiting ? [[waiting, ''] as const] : [])])
     const nextOwner = context.random.uuid()
-    try {
-      const kept = await tasks().saveAll(textsOf(partitions), owner, leaseMs, { nextOwner })
-      become(nextOwner)
+    const become = (next: string, kept: ReadonlySet<string>): void => {
+      owner = next
+      mayComeLate = false
+      isWaiting = kept.has(waiting)
       drop(partitions.filter(({ number }) => !kept.has(taskOf(number))))
+    }
+    try {
+      become(nextOwner, await tasks().saveAll(texts, owner, leaseMs, { nextOwner }))
     } catch (error) {
-      if (isUnanswered(error)) {
-        become(context.random.uuid())
-        drop(partitions)
-      }
+      // Either of the two owners may have the leases.
+      if (isUnanswered(error)) become(context.random.uuid(), new Set())
       throw error
     }
-  }
-
-  function become(nextOwner: string): void {
-    owner = nextOwner
-    mayComeLate = false
-    isWaiting = false
   }
 
   async function saveNow(): Promise<void> {
