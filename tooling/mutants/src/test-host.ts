@@ -49,9 +49,12 @@ class AsGiven implements TestSequencer {
 
 const packages = (process.argv[2] ?? '').split(',')
 
+/** Without flags for processes: a thread does not start with them. */
+const shared = { ...base, test: { ...base.test, execArgv: [] } }
+
 async function start(): Promise<Vitest> {
   const projects = packages.map((folder) =>
-    mergeConfig(base, {
+    mergeConfig(shared, {
       root: join(ROOT, folder),
       plugins: [plugin],
       test: {
