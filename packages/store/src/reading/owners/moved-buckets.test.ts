@@ -226,6 +226,14 @@ describe('the statements of reads', () => {
     expect(statements).toBe(0)
   })
 
+  test('a search for the owners of entities pauses before its third statement, and longer each time', async () => {
+    const pauses: number[] = []
+    const time = { ...reader.context.time, sleep: async (ms: number) => void pauses.push(ms) }
+    for (const tries of [0, 1, 2, 3, 4])
+      await beforeAsking({ ...reader.context, time }, [parseId(id)], tries, {})
+    expect(pauses).toEqual([2, 4, 8])
+  })
+
   test('a read that is answered long after its look is checked', async () => {
     await reader.get(id)
     await announce('both')
