@@ -1,7 +1,7 @@
 import { LooseleafError, parseId, type EntityId } from '@looseleaf/core'
 import type { ShardCatalog } from '@looseleaf/core/internal'
 import { tableSpec } from '@looseleaf/index-engine/internal'
-import { emptySources } from '@looseleaf/mover/internal'
+import { emptySources, openMoves } from '@looseleaf/mover/internal'
 import {
   announceTarget,
   beginTarget,
@@ -132,6 +132,13 @@ test('the source of a move whose announcement has not ended is left alone', asyn
   expect(await emptySources(work.context, {})).toEqual([])
   expect(await entitiesOn(0)).toBe(5)
   expect(await moving.servesOf(0)).toEqual({ owns: OWNED[0] })
+})
+
+test('a move whose announcement has ended is open before a later one that is announced', async () => {
+  await endWithout()
+  await moving.setMoves([{ id: 6, from: 1, to: 2, buckets: '2000', phase: 'both' }])
+  const open = await openMoves(work.context, {})
+  expect(open.map(({ move }) => move.id)).toEqual([1, 6])
 })
 
 test('a source keeps its rows while a shard that may know a consumer does not answer', async () => {
