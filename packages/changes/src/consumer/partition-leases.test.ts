@@ -175,3 +175,20 @@ test('a save that was refused keeps the partitions', async () => {
   expect(leases.held.every(({ isHeld }) => isHeld)).toBe(true)
   expect(leases.held).toHaveLength(8)
 })
+
+test('a process that takes a partition over has its failing changes', async () => {
+  const change = fail(3)
+  await leases.save()
+  await leases.release()
+  const next = createLeases()
+  await next.refresh(new Set(), {})
+  expect(next.held.find(({ number }) => number === 3)!.failing).toEqual(new Map([[change.id, change]]))
+})
+
+test('a process that ends while it waits for partitions gets none of the others', async () => {
+  const waiting = createLeases()
+  await waiting.refresh(new Set(), {})
+  await waiting.release()
+  await leases.refresh(new Set(), {})
+  expect(leases.held).toHaveLength(8)
+})
