@@ -108,6 +108,18 @@ test('a batch that fails deletes the claims of fresh entities only: other writes
   expect(await claimedMails()).toEqual([taken, known].toSorted())
 })
 
+test('a batch reads none of its fresh entities', async () => {
+  const reads: string[] = []
+  plan = ({ table, operation }) => {
+    if (table === 'entities') reads.push(operation)
+    return undefined
+  }
+  await store.batch([{ insert: { n: 1 } }, { put: { n: 2 } }])
+  expect(reads).toEqual([])
+  await store.batch([count(a), { insert: { n: 1 } }])
+  expect(reads).toHaveLength(1)
+})
+
 test('a deadlock is followed by a random pause from the third attempt on', async () => {
   const deadlock: Fault = {
     before() {
