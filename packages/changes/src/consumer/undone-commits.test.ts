@@ -3,6 +3,7 @@ import {
   type ReferenceDriver,
   type ShardState,
 } from '@looseleaf-tooling/kit/reference-driver'
+import type { Bag } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen, type FaultPlan, type FaultyCall } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -76,4 +77,29 @@ it('an idle consumer flushes once a round, by raising the floor, and moves past 
   await until(() => rounds >= before.rounds + 10)
   expect(flushed - before.flushed).toBeLessThanOrEqual(rounds - before.rounds + 1)
   expect(consumer.status().shards[0]!.lagMs).toBeLessThan(1_000)
+})
+
+it('a retry of a failing change waits for a state whose replacement a crash has undone', async () => {
+  const received: unknown[] = []
+  const { id } = await store.put({ n: 'stays' })
+  let durable: ShardState | undefined
+  let isUndone = false
+  const crash = (): void => {
+    isUndone = true
+    reference.shards[0]!.fallBack(durable!, 'everything')
+  }
+  const replaceVisibly = async (): Promise<void> => {
+    durable = reference.shards[0]!.state()
+    await store.put({ n: 'undone' }, { id })
+  }
+  const isFlush = ({ operation }: FaultyCall): boolean => operation === 'flush' || operation === 'raiseFloor'
+  const handle = ({ entity }: { readonly entity?: Bag | undefined }): void => {
+    received.push(entity?.['n'])
+    if (isUndone) return
+    plan = once(({ operation }) => operation === 'readBounded', replaceVisibly, once(isFlush, crash))
+    throw new Error('The search engine is down.')
+  }
+  consumer = consume(store, 'search', handle, { from: 'beginning', pollMs: 10, retryMs: 5 })
+  await until(() => received.length >= 2)
+  expect(received).toEqual(['stays', 'stays'])
 })
