@@ -199,6 +199,22 @@ test('a copy that differs counts, unless its entity was written since', async ()
   expect(await compareEntities({ ...work, context }, range)).toMatchObject({ different: 1 })
 })
 
+test('a copy does not differ from an entity that a failover takes back while they are compared', async () => {
+  const range = await wholeRange()
+  await copyEntities(work, range, target)
+  const { id } = (await rowsOf(0)).find((row) => isIn(row.id))!
+  const { entities } = driver.shards[1]!
+  await entities.receive([{ id, version: 1, body: null }], { ...target, updated: target.updated + 1 })
+  const source = driver.shards[0]!.entities
+  const losing = faultyDriver(driver, ({ shard, operation, number }) =>
+    shard === 1 && operation === 'checksums' && number === 1
+      ? { after: async () => void (await source.discard([id], await source.floor())) }
+      : undefined,
+  )
+  const { context } = await openStore(losing, leapingTime())
+  expect(await compareEntities({ ...work, context }, range)).toMatchObject({ different: 0 })
+})
+
 test('an entity at the target without a row at the source is counted from a place on', async () => {
   await copyEntities(work, await wholeRange(), target)
   const { entities } = shardAt(store.context, 1)

@@ -230,6 +230,22 @@ test('an undo ends the attempt after it is announced, so that no later attempt g
   expect(phases[0]).toBe('undoing')
 })
 
+test('an undo keeps the record of the target while that does not know the end of the announcement', async () => {
+  let isStuck = true
+  const own = await announcedMove(({ shard, operation, args }) => {
+    const { layout } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
+    const isEnd = shard === 1 && layout?.moves?.length === 0
+    return isStuck && isEnd ? { before: () => Promise.reject(DOWN) } : undefined
+  })
+  await own.begin()
+  // The source has ended the announcement from the second time on.
+  for (let times = 0; times < 2; times++) await expect(undoMove(own.work)).rejects.toBe(DOWN)
+  expect((await own.servesOf(1)).coming).toHaveLength(1)
+  isStuck = false
+  expect(await undoMove(own.work)).toEqual({ entities: 0, rows: 0 })
+  expect((await own.servesOf(1)).coming).toBeUndefined()
+})
+
 test('an undo deletes no copies of buckets that another move brings by then', async () => {
   await moving.begin()
   await moving.setMoves([{ id: 6, from: 2, to: 1, buckets: BUCKETS, phase: 'both' }])

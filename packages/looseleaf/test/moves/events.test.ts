@@ -70,6 +70,8 @@ test('an observer is told of a move that its signal stops, and of one that is un
   expect(outcomesOf(events)).toEqual(['begun', 'stopped'])
 
   const [open] = await movesOf(store)
-  await undoMove(store, open!.id)
+  const steps = new Set<string>()
+  await undoMove(store, open!.id, { onProgress: ({ step }) => void steps.add(step) })
+  expect([...steps]).toEqual(['undoing', 'undone'])
   expect(outcomesOf(events)).toEqual(['begun', 'stopped', 'begun', 'undone'])
 })
