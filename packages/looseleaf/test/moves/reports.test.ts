@@ -1,4 +1,4 @@
-import type { Driver } from '@looseleaf/core'
+import { LooseleafError, type Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { moveBuckets, movesOf, resumeMoves, undoMove } from '@looseleaf/mover/internal'
@@ -144,4 +144,19 @@ test('the counts of a move add up, and its progress never goes back', async () =
   const reads = progress.map((each) => each.counts.read)
   expect(reads).toEqual(reads.toSorted((a, b) => a - b))
   expect(progress.at(-1)).toMatchObject({ move: id, step: 'done', counts, seals: { groups: 16 } })
+})
+
+test('a move goes on without the count of an index that is dropped meanwhile', async () => {
+  const driver = await driverOf()
+  await filledStore(driver, 30)
+  const dropped = new LooseleafError('INDEX_NOT_FOUND', 'The index was dropped.')
+  let counts = 0
+  const dropping = faultyDriver(driver, ({ shard, table, operation }) =>
+    shard === 0 && table.startsWith('index_by_user') && operation === 'count' && ++counts === 1
+      ? { before: () => Promise.reject(dropped) }
+      : undefined,
+  )
+  const report = await moveBuckets(await openStore(dropping, leapingTime()), PLAN)
+  expect(report.state).toBe('done')
+  expect(counts).toBeGreaterThan(0)
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { DriverFactory } from '@looseleaf/core'
 import { sqliteShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
-import { tableSpec } from '@looseleaf/index-engine/internal'
+import { changeCatalogContents, tableSpec } from '@looseleaf/index-engine/internal'
 import { bucketRouter, moduloRouter } from '@looseleaf/router'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -64,6 +64,16 @@ it('an added shard serves, owns no bucket, and has the tables of all indexes', a
   const [entry] = catalog.current().indexes
   expect(await driver.shards[2]!.index(tableSpec(entry!)).count({ prefix: [] })).toBe(0)
   expect((await driver.shards[2]!.catalog.load())!.serves).toEqual({ owns: '' })
+})
+
+it('an added shard has the codec entries of all shards', async () => {
+  const { driver } = open[0]!.context
+  await changeCatalogContents(driver, (contents) => ({ ...contents, definitions: true }))
+  const entries = ['one', 'two'].map((id) => ({ id, kind: 'shape', bytes: Buffer.from(id) }))
+  for (const [number, entry] of entries.entries()) await driver.shards[number]!.codecEntries.add([entry])
+  await open[0]!.shards.add(ADDED)
+  const copied = await driver.shards[2]!.codecEntries.all()
+  expect(copied.map(({ id }) => id).toSorted()).toEqual(['one', 'two'])
 })
 
 it('an older process writes, queries and scatters without an error while a shard joins, and learns of it', async () => {
