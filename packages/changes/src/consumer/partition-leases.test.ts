@@ -2,7 +2,12 @@ import type { DataStore } from '@looseleaf/store'
 import { unknownOutcome, type Fault } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { gone, Search } from '../../test/search.ts'
-import { partitionNumbers, partitionTask, type FollowedPlace } from '@looseleaf/protocol/internal'
+import {
+  partitionNumbers,
+  partitionTask,
+  readProgress,
+  type FollowedPlace,
+} from '@looseleaf/protocol/internal'
 import { waitingTask } from '../records/names.ts'
 import { recordFromText, type Failing } from '../records/partition-record.ts'
 import { createPartitionLeases, type PartitionLeases } from './partition-leases.ts'
@@ -183,6 +188,16 @@ test('a process that takes a partition over has its failing changes', async () =
   const next = createLeases()
   await next.refresh(new Set(), {})
   expect(next.held.find(({ number }) => number === 3)!.failing).toEqual(new Map([[change.id, change]]))
+})
+
+test('a failing change of a registered consumer counts on the shard of its partition', async () => {
+  const consumers = new Map([['search', { incarnation: '', at: 1, begun: [], floors: [] }]])
+  const failing = async (): Promise<unknown> =>
+    (await readProgress(store.context, 0, consumers, {})).get('search')!.failing
+  expect(await failing()).toEqual([])
+  const { id } = fail(3)
+  await leases.save()
+  expect(await failing()).toEqual([id])
 })
 
 test('a process that ends while it waits for partitions gets none of the others', async () => {

@@ -209,3 +209,12 @@ test('a store whose shard has a bucket too many is planned with that as its prob
     expect.stringMatching(/^The buckets 5 belong to shard /),
   ])
 })
+
+test('a rebalance counts a bucket without entities that is in a move', async () => {
+  const store = await openStore(await driverOf(2))
+  const bags = Array.from({ length: 40 }, () => ({ id: idIn(store, '0-2047'), title: 'x'.repeat(200) }))
+  await store.putMany(bags)
+  await announceMove(store.context, { from: 1, to: 0, buckets: '4095' })
+  const { moves } = await store.shards.plan('rebalance')
+  expect(moves).toMatchObject([{ from: 0, to: 1 }])
+})
