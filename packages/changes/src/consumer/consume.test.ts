@@ -2,7 +2,7 @@ import { LooseleafError, parseId, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { readRegistry } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
-import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
 import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
@@ -231,6 +231,29 @@ describe('a consumer', () => {
     await Promise.all(search.consumers.map((consumer) => consumer.stop()))
     await observed.close()
   })
+})
+
+it('a consumer reports changes of a round in which it has lost its partitions', async () => {
+  let counts = 0
+  let isLost = false
+  const driver = faultyDriver(search.memory, ({ operation }) =>
+    operation === 'saveAll' && handled.length === 2 && !isLost
+      ? {
+          after() {
+            isLost = true
+            throw unknownOutcome()
+          },
+        }
+      : undefined,
+  )
+  await using observed = await DataStore.open({
+    shards: keepOpen(driver),
+    observer: { happened: (event) => void (event.kind === 'consumed' && (counts += event.handled)) },
+  })
+  for (const n of [1, 2]) await putOn(0, { n })
+  await using _ = start(keep, { onError: () => {} }, observed)
+  await until(() => isLost && handled.length === 2)
+  await until(() => counts === 2)
 })
 
 describe('a change that its handler refuses', () => {

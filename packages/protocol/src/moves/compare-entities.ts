@@ -67,7 +67,7 @@ async function differencesAmong(
     different.map(({ id }) => id),
     { signal },
   )
-  return different.filter((row, i) => now[i]?.updated === row.updated && isCopy(row, now[i]))
+  return different.filter((row, i) => isCopy(row, now[i]))
 }
 
 /** Tells whether a copy has the version and the body of its row. */
