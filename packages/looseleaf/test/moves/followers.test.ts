@@ -199,6 +199,28 @@ test('a reader of changes whose source deletes its rows between two of its state
   expect(isFirst).toBe(false)
 })
 
+test('a reader of changes whose source deletes all of its rows before a page is CHANGES_GONE', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await openStore(driver, leapingTime())
+  const isIn = entitiesIn(store.context, SOME_BUCKETS)
+  for (let n = 0; n < 20;) {
+    const id = store.newId()
+    if (isIn(parseId(id))) await store.put({ ...itemOf(n++) }, { id })
+  }
+  const cursor = await firstCursor(store)
+  await moveUntil(store, 'emptying')
+  let pages = 0
+  const overtaken = faultyDriver(driver, ({ shard, operation }) => {
+    if (shard !== 0 || operation !== 'pageOfChanges') return undefined
+    if (++pages === 1) return { before: async () => void (await resumeMoves(store)) }
+    // Ends a reader that has not noticed it.
+    return pages === 8 ? { before: () => putLast(store) } : undefined
+  })
+  const reader = await openStore(overtaken)
+  await expect(collect(reader, cursor)).rejects.toMatchObject({ code: 'CHANGES_GONE' })
+  expect(pages).toBeLessThan(8)
+})
+
 test('a reader of changes that begins after a move gets every entity once', async () => {
   const driver = await memoryShards(2).connect()
   const store = await filledStore(driver, 300)
