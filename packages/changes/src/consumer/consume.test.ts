@@ -256,6 +256,19 @@ it('a consumer reports changes of a round in which it has lost its partitions', 
   await until(() => counts === 2)
 })
 
+it('a consumer without partitions reports nothing to observers', async () => {
+  const events: unknown[] = []
+  const driver = faultyDriver(search.memory, ({ operation }) => (operation === 'claimAll' ? gone : undefined))
+  await using observed = await DataStore.open({
+    shards: keepOpen(driver),
+    observer: { happened: (event) => void (event.kind === 'consumed' && events.push(event)) },
+  })
+  const errors: unknown[] = []
+  await using _ = start(keep, { onError: (error) => void errors.push(error) }, observed)
+  await until(() => errors.length > 3)
+  expect(events).toEqual([])
+})
+
 describe('a change that its handler refuses', () => {
   it('a failing change is retried with the current state of its entity, while other changes proceed', async () => {
     const bad = await putOn(0, { n: 'bad' })

@@ -207,3 +207,19 @@ test('a process that ends while it waits for partitions gets none of the others'
   await leases.refresh(new Set(), {})
   expect(leases.held).toHaveLength(8)
 })
+
+test('only the process with the most partitions releases some to one that waits', async () => {
+  const [second, third, fourth] = [leasesOfProcess(), leasesOfProcess(), leasesOfProcess()]
+  const refresh = async (...some: readonly PartitionLeases[]): Promise<void> => {
+    for (const each of some) await each.refresh(new Set(), {})
+  }
+  await refresh(second, leases, second)
+  expect([leases, second].map(({ held }) => held.length)).toEqual([4, 4])
+  await refresh(third, leases, second, third)
+  const [poor, rich] = [leases, second].toSorted((a, b) => a.held.length - b.held.length)
+  expect([poor, rich, third].map((each) => each!.held.length)).toEqual([2, 4, 2])
+  await refresh(fourth, poor!)
+  expect(poor!.held).toHaveLength(2)
+  await refresh(rich!, fourth)
+  expect([rich, fourth].map((each) => each!.held.length)).toEqual([2, 2])
+})
