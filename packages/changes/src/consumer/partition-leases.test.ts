@@ -6,6 +6,7 @@ import {
   partitionNumbers,
   partitionTask,
   readProgress,
+  type ConsumerProgress,
   type FollowedPlace,
 } from '@looseleaf/protocol/internal'
 import { waitingTask } from '../records/names.ts'
@@ -200,6 +201,19 @@ test('a failing change of a registered consumer counts on the shard of its parti
   expect(await failing()).toEqual([id])
 })
 
+test('a shard without records of a consumer has its first places, and skips what is no failing change', async () => {
+  const consumers = new Map([['search', { incarnation: '', at: 1, begun: [5], floors: [] }]])
+  const progress = async (): Promise<ConsumerProgress> =>
+    (await readProgress(store.context, 1, consumers, {})).get('search')!
+  const first = { updated: 0, since: 0 }
+  expect(await progress()).toEqual({ partitions: Array.from({ length: 8 }, () => first), failing: [] })
+  const { tasks } = search.memory.shards[1]!
+  const record = { incarnation: '', updated: 1, since: 1, failing: [null, { id: 5 }, { id: 'a' }] }
+  await tasks.claim(partitionTask('search', 2), 'a process', 60_000)
+  await tasks.save(partitionTask('search', 2), 'a process', JSON.stringify(record), 0)
+  expect((await progress()).failing).toEqual(['a'])
+})
+
 test('a process that ends while it waits for partitions gets none of the others', async () => {
   const waiting = createLeases()
   await waiting.refresh(new Set(), {})
@@ -209,7 +223,7 @@ test('a process that ends while it waits for partitions gets none of the others'
 })
 
 test('only the process with the most partitions releases some to one that waits', async () => {
-  const [second, third, fourth] = [leasesOfProcess(), leasesOfProcess(), leasesOfProcess()]
+  const [second, third, fourth] = [createLeases(), createLeases(), createLeases()]
   const refresh = async (...some: readonly PartitionLeases[]): Promise<void> => {
     for (const each of some) await each.refresh(new Set(), {})
   }

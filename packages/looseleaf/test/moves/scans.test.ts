@@ -5,6 +5,7 @@ import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { faultyDriver } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'
 import { moveBuckets } from '@looseleaf/mover/internal'
+import { announcedMove } from './announced-move.ts'
 import { contentsOf, filledStore, openStore, SOME_BUCKETS } from './stores.ts'
 
 const COUNT = 1_200
@@ -103,4 +104,11 @@ test('a scan without moves sends no statement besides its pages but one look at 
   const pages = (shard: number): number => sent.filter((call) => call === `pageByAdded ${shard}`).length
   expect(pages(0)).toBeGreaterThan(1)
   expect(sent.filter((call) => !call.startsWith('pageByAdded'))).toEqual(['floor 0', 'floor 1'])
+})
+
+test('a scan of a bucket that no shard serves is SHARD_BUSY in the end', async () => {
+  const moving = await announcedMove()
+  await moving.setServes(0, { owns: '10-1365' })
+  const store = await openStore(moving.driver, leapingTime())
+  await expect(contentsOf(store)).rejects.toMatchObject({ code: 'SHARD_BUSY' })
 })

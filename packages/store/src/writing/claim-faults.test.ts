@@ -6,8 +6,11 @@ import { faultyDriver, keepOpen, unknownOutcome, type FaultPlan } from '@loosele
 import { farRouter } from '@looseleaf-tooling/kit/far-router'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DataStore } from '../data-store.ts'
+import { repairVersion } from './repair-version.ts'
 
 const byMail = defineIndex('by_mail', { properties: { mail: 'string' }, shardOn: 'mail', unique: true })
+/** A version too great to be read. */
+const FAR = 9_100_000_000_000_000
 const AWAY = new LooseleafError('SHARD_UNAVAILABLE', 'Away.')
 
 let store: DataStore
@@ -61,4 +64,18 @@ test('a write fails with the error of a shard that cannot hand a claim over, and
     operation === 'swap' ? { after: () => Promise.reject(unknownOutcome()) } : undefined
   const { id: second } = await store.put({ mail: 'ada' })
   expect(await holders()).toEqual([second])
+})
+
+test('an entity whose version cannot be read keeps its claim until its repair', async () => {
+  const { id } = await store.put({ mail: 'ada' })
+  plan = ({ operation }) => (operation === 'remove' ? { before: () => Promise.reject(AWAY) } : undefined)
+  const { context } = store
+  const { clock } = context
+  Object.assign(context, { clock: { next: () => FAR } })
+  await store.put({}, { id })
+  Object.assign(context, { clock })
+  await store.settled()
+  await expect(store.put({ mail: 'ada' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY', holder: id })
+  expect(await repairVersion(context, id)).toBe(true)
+  await store.put({ mail: 'ada' })
 })
