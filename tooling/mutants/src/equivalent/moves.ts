@@ -7,6 +7,9 @@ const isComing = 'A departure that is due has a record that comes.'
 
 /** Reasons of moves, batches and local rows. */
 export const moves: Equivalents = {
+  'changes/consumer/due-rows': {
+    'createReadDueRows: rows.get(id)?.version → rows.get(id).version': 'Every due change has a row by then.',
+  },
   'driver-kysely/local-rows/local-rows': {
     'createLocalRows.writesOf: writes === undefined → true':
       'The statements of a table are the same whenever they are made.',
@@ -30,6 +33,9 @@ export const moves: Equivalents = {
     'refusalOf: context.catalog.current().epochs[number] ?? 0 → (context.catalog.current().epochs[number])':
       hasEpochs,
   },
+  'protocol/consumers/consumer-progress': {
+    'readProgress: names.length === 0 → false': 'A shortcut: without it nothing is read either.',
+  },
   'protocol/local-rows': {
     'splitRows: rows.length === 0 → false': 'A shortcut: without it the same is computed.',
     'byTable: rows.length === 0 → false': 'An empty list of tables is the same as none.',
@@ -45,6 +51,9 @@ export const moves: Equivalents = {
       oneOfEach,
     'begun: coming?.afterAddedId ?? 0 → (coming?.afterAddedId)': isComing,
     'begun: coming?.afterAddedId → coming.afterAddedId': isComing,
+  },
+  'protocol/moves/discard': {
+    'discardPending: removals.length > 0 → true': 'To delete nothing changes nothing.',
   },
   'protocol/moves/empty': {
     'foreignBuckets: layout?.moves ?? [] → (layout?.moves)': 'A layout has moves from its first move on.',
@@ -71,9 +80,21 @@ export const moves: Equivalents = {
   'store/shards/add-shard': {
     'changeLayout: contents.layout && contents.indexes.every(isPrepared) → (contents.indexes.every(isPrepared))':
       'A store without a layout is refused before.',
+    'hasJoined: layout?.shards → layout.shards': 'A store without a layout is refused before.',
+  },
+  'store/writing/batch/batch-item': {
+    "(module): Symbol.for('looseleaf.batchWrite') → Symbol.for('')":
+      'Every copy of the package has the same symbol by any name.',
   },
   'store/writing/batch/batch-writer': {
     'createBatchWriter.committed: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])': hasEpochs,
     'createBatchWriter.writeInAttempts: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])': hasEpochs,
+  },
+  'store/writing/batch/planned-items': {
+    'withoutClaims: row.version === undefined || row.local === undefined → (row.local === undefined)':
+      'Only a written row has local rows.',
+  },
+  'store/writing/split-attempt': {
+    'splitAttempt: atOnce.length === 0 → false': 'A shortcut: without it the same is computed.',
   },
 }

