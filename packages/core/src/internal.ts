@@ -29,6 +29,7 @@ export { checkNode } from './tools/check-node.ts'
 export {
   badArgument,
   checkOptions,
+  describeArgument,
   hasMethods,
   isRecord,
   millisecondsOfLease,

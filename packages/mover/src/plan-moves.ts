@@ -1,5 +1,5 @@
 import { LooseleafError, type CallOptions } from '@looseleaf/core'
-import { badArgument, bucketsIn, isRecord, type StoreLayout } from '@looseleaf/core/internal'
+import { badArgument, bucketsIn, isRecord, requireKind, type StoreLayout } from '@looseleaf/core/internal'
 import { askMigratedShards, latestLayout, type EngineContext } from '@looseleaf/index-engine/internal'
 import {
   createThrottle,
@@ -126,8 +126,10 @@ async function drainingMoves(
   sizesOf: SizesOf,
   options: CallOptions,
 ): Promise<WantedMoves> {
-  if (!Number.isInteger(number) || layout.shards[number] === undefined)
-    throw badArgument('shards.plan', `{ drain }, the number of a shard below ${layout.shards.length}`, number)
+  requireKind('The drain of shards.plan', number, {
+    expected: `the number of a shard, below ${layout.shards.length}`,
+    fits: (value) => Number.isInteger(value) && layout.shards[value as number] !== undefined,
+  })
   try {
     requireDrainable(layout, number)
   } catch (error) {

@@ -80,7 +80,7 @@ export { createRecentRate, type RecentRate } from './throttle/recent-rate.ts'
 export { createThrottle, sizeClass, type Throttle } from './throttle/throttle.ts'
 export { throttleReasons, type Throttled, type ThrottleReason } from './throttle/waits.ts'
 export { chunks } from './chunks.ts'
-export { announceMove, announceTarget, endMove, type PlannedMove } from './moves/announce.ts'
+export { announceMove, announceTarget, endMove } from './moves/announce.ts'
 export {
   come,
   copyTarget,
@@ -100,7 +100,8 @@ export { copyLast, type LastCopy } from './moves/last-copy.ts'
 export { copyIndexRows, type CopiedRows } from './moves/copy-rows.ts'
 export { consumersBehind, emptySource, type AwaitedConsumers, type Emptied } from './moves/empty.ts'
 export { groupsOf, handOver, seal, unseal } from './moves/hand-over.ts'
-export { checkedPlan, completeAnnouncement, movableLayout, objectionsTo } from './moves/announce.ts'
+export { checkedPlan, type PlannedMove } from './moves/checked-plan.ts'
+export { completeAnnouncement, movableLayout, objectionsTo } from './moves/announce.ts'
 export { announceDraining, requireDrainable, withdrawDraining } from './moves/draining.ts'
 export { pagesByAdded } from './moves/entity-pages.ts'
 export {

@@ -98,9 +98,12 @@ export function checkOptions<Options extends object>(
 /** Throws `BAD_OPTION` unless a value is of this kind. `subject` begins the message, such as `The key of deriveId`. */
 export function requireKind(subject: string, value: unknown, { expected, fits }: OptionKind): void {
   if (fits(value)) return
-  // A number is shown: options are not stored values.
-  const received = typeof value === 'number' ? String(value) : describeKind(value)
-  throw badOption(`${subject} has to be ${expected}; got ${received}.`)
+  throw badOption(`${subject} has to be ${expected}; got ${describeArgument(value)}.`)
+}
+
+/** Describes an option or argument for a message. A number is shown, because it is no stored value. */
+export function describeArgument(value: unknown): string {
+  return typeof value === 'number' ? String(value) : describeKind(value)
 }
 
 export function badArgument(call: string, expected: string, value: unknown): LooseleafError {

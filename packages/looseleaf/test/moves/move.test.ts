@@ -175,26 +175,52 @@ async function entityOn(store: DataStore, shard: number, id: string): Promise<bo
   return (await shardAt(store.context, shard).entities.exist([parseId(id as never)]))[0]!
 }
 
+const TWO_SHARDS = 'from and to are the numbers of two shards, below 2, that were not removed'
+const RANGES = 'buckets are ascending ranges below 4096, such as 0-76,97'
+
 test.each([
-  [
-    { from: 0, to: 0, buckets: '1' },
-    'from and to are the numbers of two shards, below 2, that were not removed',
-  ],
-  [
-    { from: 0, to: 2, buckets: '1' },
-    'from and to are the numbers of two shards, below 2, that were not removed',
-  ],
-  [{ from: 0, to: 1, buckets: '' }, 'buckets are ascending ranges below 4096, such as 0-76,97'],
-  [{ from: 0, to: 1, buckets: '7-3' }, 'buckets are ascending ranges below 4096, such as 0-76,97'],
-  [{ from: 0, to: 1, buckets: '4096' }, 'buckets are ascending ranges below 4096, such as 0-76,97'],
+  [{ from: 0, to: 0, buckets: '1' }, `${TWO_SHARDS}; got 0 and 0`],
+  [{ from: 0, to: 2, buckets: '1' }, `${TWO_SHARDS}; got 0 and 2`],
+  [{ from: '0', to: 1, buckets: '1' }, `${TWO_SHARDS}; got a string of 1 characters and 1`],
+  [{ from: 0, to: 1, buckets: '' }, `${RANGES}; got ""`],
+  [{ from: 0, to: 1, buckets: '7-3' }, `${RANGES}; got "7-3"`],
+  [{ from: 0, to: 1, buckets: '4096' }, `${RANGES}; got "4096"`],
+  [{ from: 0, to: 1, buckets: 7 }, `${RANGES}; got 7`],
+  [{ from: 0, to: 1 }, `${RANGES}; got nothing`],
   [{ from: 0, to: 1, buckets: '2000-2050' }, 'shard 0 does not have 3 of these buckets'],
 ])('the plan %j is BAD_OPTION, and no move is announced', async (plan, message) => {
   const store = await openStore(await memoryShards(2).connect(), leapingTime())
-  await expect(moveBuckets(store, plan)).rejects.toMatchObject({
+  await expect(moveBuckets(store, plan as never)).rejects.toMatchObject({
     code: 'BAD_OPTION',
     message: `This move is not possible: ${message}.`,
   })
   expect(await movesOf(store)).toEqual([])
+})
+
+test('a plan without one of its properties names the property that it has instead', async () => {
+  const store = await openStore(await memoryShards(2).connect(), leapingTime())
+  const message = 'A move has no option "bucket"; there are from, to, buckets.'
+  const plan = { from: 0, to: 1, bucket: '1' } as never
+  await expect(store.shards.move(plan)).rejects.toMatchObject({ code: 'BAD_OPTION', message })
+  await expect(store.shards.plan(plan)).rejects.toMatchObject({ code: 'BAD_OPTION', message })
+  await expect(store.shards.move(undefined as never)).rejects.toMatchObject({
+    code: 'BAD_OPTION',
+    message: 'A move takes options as an object; got nothing.',
+  })
+})
+
+test('a counted move of a plan, which has more properties, is a plan itself', async () => {
+  const store = await openStore(await memoryShards(2).connect(), leapingTime())
+  const { moves } = await store.shards.plan({ from: 0, to: 1, buckets: '1' })
+  expect(await store.shards.move(moves[0]!)).toMatchObject({ state: 'done', buckets: '1' })
+})
+
+test('a plan to drain a shard that the store does not have tells the number that came', async () => {
+  const store = await openStore(await memoryShards(2).connect(), leapingTime())
+  await expect(store.shards.plan({ drain: 9 })).rejects.toMatchObject({
+    code: 'BAD_OPTION',
+    message: 'The drain of shards.plan has to be the number of a shard, below 2; got 9.',
+  })
 })
 
 test('a lease of a move that is shorter than three seconds is BAD_OPTION, and no move is announced', async () => {

@@ -1,8 +1,6 @@
 import { isLooseleafError, LooseleafError, type CallOptions } from '@looseleaf/core'
 import {
-  badOption,
   bucketsIn,
-  parseRanges,
   rangesInclude,
   unionOfRanges,
   withoutRanges,
@@ -19,17 +17,9 @@ import {
   propagateCatalog,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
-import { movableBuckets, type MoveWork } from './move-work.ts'
+import { badMove, checkedPlan, type PlannedMove } from './checked-plan.ts'
+import type { MoveWork } from './move-work.ts'
 import { loadOwn } from './own-buckets.ts'
-
-/** A move that is to be announced. */
-export interface PlannedMove {
-  /** Numbers of the shards. */
-  readonly from: number
-  readonly to: number
-  /** Ranges such as `77-96,200`. */
-  readonly buckets: string
-}
 
 /**
  * Announces a move in the catalogs of all shards, with the phase `both`. Resolves when every shard has it: from then on no entity is
@@ -208,20 +198,6 @@ function withoutMove(layout: StoreLayout, { id }: LayoutMove): StoreLayout {
   }
 }
 
-/** Returns a plan with its buckets in order. Throws `BAD_OPTION` if the store has no such shards or buckets. */
-export function checkedPlan(context: EngineContext, { from, to, buckets }: PlannedMove): PlannedMove {
-  const { length } = movableBuckets(context).shards
-  const ranges = typeof buckets === 'string' ? parseRanges(buckets) : undefined
-  const last = ranges?.at(-1)?.[1]
-  if (last === undefined || last >= length)
-    throw badMove(`buckets are ascending ranges below ${length}, such as 0-76,97`)
-  const { shards, removed } = context.driver
-  const isPresent = (number: number): boolean => shards[number] !== undefined && !removed?.has(number)
-  if (![from, to].every(isPresent) || from === to)
-    throw badMove(`from and to are the numbers of two shards, below ${shards.length}, that were not removed`)
-  return { from, to, buckets: unionOfRanges(buckets) }
-}
-
 /** Reasons why shards in these states take no buckets. */
 const NO_TARGET: Readonly<Record<NonNullable<LayoutShard['state']>, string>> = {
   joining: 'is joining the store. Add it again to finish that',
@@ -294,5 +270,3 @@ export function movableLayout(layout: StoreLayout | undefined): StoreLayout {
     'The catalog of this store has no layout yet. Open the store with `migrate: true`, or run `looseleaf init`.',
   )
 }
-
-const badMove = (expected: string): LooseleafError => badOption(`This move is not possible: ${expected}.`)
