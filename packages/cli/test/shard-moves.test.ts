@@ -93,8 +93,11 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
   test('shard remove takes a drained shard out of the store, and names everything for which another one is needed', async (context) => {
     const { store, run, expectAll } = await moveProject(context)
     const needed = await run('shard remove 1 --dry-run')
-    expect(needed).toMatchObject({ code: 3, stdout: '' })
+    expect(needed).toMatchObject({ code: 4, stdout: '' })
     expect(needed.stderr).toContain('cannot be removed yet, and nothing was changed: it has 2,048 buckets')
+    expect(JSON.parse((await run('shard remove 1 --json')).stderr)).toMatchObject({
+      error: { code: 'CONFLICT', retryable: false },
+    })
     await store.shards.drain(1)
     expect(await run('shard remove shard-1.sqlite --dry-run')).toMatchObject({
       code: 0,

@@ -134,7 +134,9 @@ export async function undoMove(
   )
   if (report.state !== 'done') return report
   // The call has waited for another process, which has ended the move.
-  throw new LooseleafError('CONFLICT', `Move ${id} cannot be undone: it has ended. Move the buckets back.`)
+  throw new LooseleafError('CONFLICT', `Move ${id} cannot be undone: it has ended. Move the buckets back.`, {
+    retryable: false,
+  })
 }
 
 async function undoOpen(job: MoveJob, found: OpenMove | undefined): Promise<void> {

@@ -139,5 +139,5 @@ function errorsOf(
 
 function exitCodeOfFirst(errors: readonly (LooseleafError | undefined)[]): ExitCode | undefined {
   const [first] = errors.filter((error) => error !== undefined)
-  return first && exitCodeOf[first.code]
+  return first && exitCodeOf(first)
 }

@@ -140,7 +140,7 @@ export async function readReport({
 
 /** Returns an error about the state of the store. Rethrows all others, such as those of a wrong command line or of Ctrl-C. */
 function storeErrorOf(error: unknown): LooseleafError {
-  const exitCode = isLooseleafError(error) ? exitCodeOf[error.code] : undefined
+  const exitCode = isLooseleafError(error) ? exitCodeOf(error) : undefined
   if (exitCode === exitCodes.unavailable || exitCode === exitCodes.refused) return error as LooseleafError
   throw error
 }

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@looseleaf/core'
+import type { ErrorCode, LooseleafError } from '@looseleaf/core'
 
 /** Exit codes of the command, explained in the README. A code never changes its meaning. */
 export const exitCodes = {
@@ -10,7 +10,7 @@ export const exitCodes = {
   usage: 2,
   /** A shard could not be reached, had no room, or refused the login. The same command can succeed later. */
   unavailable: 3,
-  /** The store does not fit the command: no tables, another layout, an index that is not ready, damaged data. */
+  /** The store does not fit the command: no tables, another layout, an index that is not ready, a shard that is still needed, damaged data. */
   refused: 4,
   /** An unexpected error. */
   unexpected: 70,
@@ -22,8 +22,13 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
+/** Returns the exit code of an error. A conflict that stays until somebody ends its cause is no reason to try again. */
+export function exitCodeOf({ code, retryable }: LooseleafError): ExitCode {
+  return code === 'CONFLICT' && !retryable ? exitCodes.refused : byErrorCode[code]
+}
+
 /** Exit code for each code of `LooseleafError`. A new error code does not compile without an entry. */
-export const exitCodeOf: Readonly<Record<ErrorCode, ExitCode>> = {
+const byErrorCode: Readonly<Record<ErrorCode, ExitCode>> = {
   BAD_ID: exitCodes.usage,
   BAD_PROPERTY: exitCodes.usage,
   BAD_OPTION: exitCodes.usage,

@@ -64,7 +64,7 @@ function report(console: Console, output: Output, thrown: unknown, debug: boolea
     console.stderr.write(`${output.colors.red('Error:')} ${printable(message)}${advice}\n`)
   }
   if (debug) console.stderr.write(`${redact(traceOf(error))}\n`)
-  return known ? exitCodeOf[error.code] : exitCodes.unexpected
+  return known ? exitCodeOf(error) : exitCodes.unexpected
 }
 
 /** Writes one line of JSON for programs. */

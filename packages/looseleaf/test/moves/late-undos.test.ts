@@ -151,6 +151,7 @@ test('an undo that waits for the mover is refused when the mover has ended the m
   expect(await undone).toMatchObject({
     code: 'CONFLICT',
     message: `Move ${moved.id} cannot be undone: it has ended. Move the buckets back.`,
+    retryable: false,
   })
   expect(await movesOf(other, { finished: true })).toMatchObject([
     { id: moved.id, state: 'done', holder: undefined, heldUpBy: undefined },

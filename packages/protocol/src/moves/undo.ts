@@ -98,5 +98,6 @@ export function handedOver({ id, to }: Pick<LayoutMove, 'id' | 'to'>): Looseleaf
   return new LooseleafError(
     'CONFLICT',
     `Move ${id} cannot be undone: shard ${to} has some of its buckets already. Finish it with shards.repair, then move the buckets back.`,
+    { retryable: false },
   )
 }

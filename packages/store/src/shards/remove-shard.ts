@@ -80,7 +80,8 @@ function stillNeeded(context: EngineContext, number: number, obstacles: readonly
   return new LooseleafError(
     'CONFLICT',
     `Shard ${number}, ${name}, cannot be removed yet, and nothing was changed: ${obstacles.join('; ')}.`,
-    { shard: name },
+    // The same call fails until somebody has ended each of them.
+    { shard: name, retryable: false },
   )
 }
 

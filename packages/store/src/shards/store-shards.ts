@@ -95,8 +95,8 @@ export interface StoreShards {
    * Removes a shard from the store, while the store is in use. Resolves when no process sends it statements any more, after about twenty
    * seconds: its database may be switched off and deleted then. Its number stays its own, and is never given to another shard.
    *
-   * The shard has to be empty: its buckets have moved to other shards (`drain`), and these moves are over. Rejects with `CONFLICT`, and names
-   * everything for which the shard is still needed; nothing was changed then. Needs every shard. Any step may be repeated: after a crash
+   * The shard has to be empty: its buckets have moved to other shards (`drain`), and these moves are over. Rejects with a `CONFLICT` that is
+   * not retryable, and names everything for which the shard is still needed; nothing was changed then. Needs every shard. Any step may be repeated: after a crash
    * or an error call it again, also if the database does not answer any more.
    */
   remove(shard: number, options?: RemoveShardOptions): Promise<void>

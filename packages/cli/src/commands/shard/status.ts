@@ -59,7 +59,7 @@ export const addShardStatus: AddCommand = (group) => {
             `The state of moves is unknown: ${printable(moves.message)}`,
           ].join('\n'),
         )
-        return exitCodeOf[moves.code]
+        return exitCodeOf(moves)
       }
       const findings = findingsBy(moveRules, {
         shards,
