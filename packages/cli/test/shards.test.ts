@@ -43,6 +43,22 @@ test('shard add checks a database, makes it a shard once, and shard list shows i
   ])
 }, 20_000)
 
+test.each(['nonsense', '../nonsense', 'db3.internal/feed'])(
+  'shard add of a store in SQLite refuses %s, which is not the name of a database, and makes no file',
+  async (address) => {
+    for (const options of [['--dry-run'], []]) {
+      const { code, stdout, stderr } = await run('shard', 'add', address, ...options)
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+      expect(stderr).toContain(
+        'The file of a new SQLite shard ends in .sqlite, such as shard-2.sqlite; got "',
+      )
+    }
+    expect(readdirSync(join(cwd, 'data')).filter((name) => !name.startsWith('shard-'))).toEqual([])
+    expect((await run('shard', 'list', '--json')).json()).toHaveLength(2)
+  },
+  20_000,
+)
+
 test('a dry run tells that a shard has joined already', async () => {
   const { stdout } = await run('shard', 'add', 'shard-1.sqlite', '--dry-run')
   expect(stdout).toBe('shard-1.sqlite is shard 1 of the store already. Nothing was changed.\n')

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { inspect } from 'node:util'
 import { isMainThread } from 'node:worker_threads'
 import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
-import type { ConnectOptions } from '@looseleaf/core/internal'
+import { badOption, shorten, type ConnectOptions } from '@looseleaf/core/internal'
 import { kyselyDriver } from '@looseleaf/driver-kysely'
 import { statementTeller } from '@looseleaf/driver-kysely/internal'
 import type { KyselyShardOptions } from '@looseleaf/driver-kysely'
@@ -128,6 +128,7 @@ function withNewFiles(driver: Driver, fileAt: (address: string | object) => Shar
       let shard = made.get(found)
       if (shard === undefined) {
         const createTables: Shard['createTables'] = async (call) => {
+          if (!(await isFile(file))) requireEnding(name)
           await makeFile(file)
           if (!(await isFile(file))) throw cannotCreate(name, file)
           await found.createTables(call)
@@ -139,12 +140,20 @@ function withNewFiles(driver: Driver, fileAt: (address: string | object) => Shar
   }
 }
 
+/** Throws `BAD_OPTION` for the name of a new file without the ending of all others: it may be a mistake, such as an address of a server. */
+function requireEnding(name: string): void {
+  if (name.endsWith('.sqlite')) return
+  const given = JSON.stringify(shorten(name, 80))
+  throw badOption(`The file of a new SQLite shard ends in .sqlite, such as shard-2.sqlite; got ${given}.`)
+}
+
 /**
  * Throws `NOT_MIGRATED` for a missing file: an address of another program may be a mistake, and must not become an empty database. Throws
- * `SHARD_UNAVAILABLE` if it cannot be created either.
+ * `SHARD_UNAVAILABLE` if it cannot be created either, and `BAD_OPTION` for a name that no file of a shard gets.
  */
 async function requireFile(name: string, file: string): Promise<void> {
   if (await isFile(file)) return
+  requireEnding(name)
   if (!(await takesFiles(dirname(file)))) throw cannotCreate(name, file)
   throw new LooseleafError('NOT_MIGRATED', `${name}: there is no such file.`, { shard: name })
 }

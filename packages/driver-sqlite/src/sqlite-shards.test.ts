@@ -120,6 +120,22 @@ describe('a folder', () => {
     })
   })
 
+  test('a new file has to end in .sqlite, and an existing file of another name is a shard', async () => {
+    const folder = await freshFolder()
+    await writeFile(join(folder, 'old'), '')
+    const driver = await connect(sqliteShards({ folder }))
+    const fresh = driver.shardAt!('nonsense')
+    for (const call of [() => fresh.catalog.load(), () => fresh.createTables()])
+      await expect(call()).rejects.toMatchObject({
+        code: 'BAD_OPTION',
+        message: 'The file of a new SQLite shard ends in .sqlite, such as shard-2.sqlite; got "nonsense".',
+      })
+    expect(await readdir(folder)).not.toContain('nonsense')
+    const old = driver.shardAt!('old')
+    await old.createTables()
+    expect(await old.catalog.load()).toBeUndefined()
+  })
+
   test('a reopened folder has the rows that were written', async () => {
     const folder = await freshFolder()
     const row = entity()

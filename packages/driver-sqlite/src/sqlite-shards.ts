@@ -32,7 +32,7 @@ export interface SqliteShardsOptions {
 
 /**
  * Describes shards in SQLite files. Several processes of one machine may use a folder at the same time. The address of a shard is the path
- * of its file, from the folder. Throws `BAD_OPTION`. `connect` rejects with `LAYOUT_MISMATCH` if the folder has fewer shards.
+ * of its file, from the folder; a new file has to end in `.sqlite`. Throws `BAD_OPTION`. `connect` rejects with `LAYOUT_MISMATCH` if the folder has fewer shards.
  */
 export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
   checkOptions('sqliteShards', options, sqliteOptions)

@@ -2,8 +2,9 @@ import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { printable } from '../../output/text.ts'
 
 const DETAILS = `The address is host:port/database, with the user of the store's first shard, or a
-URL such as mysql://user@host:3306/database, or the name of a SQLite file in the
-store's folder. The database has to exist and to be empty; a file is created.
+URL such as mysql://user@host:3306/database, or the path of a SQLite file, from the
+store's folder, that ends in .sqlite. The database has to exist and to be empty; a
+file is created. A file in another folder is not part of a copy of the store's folder.
 
 Processes of the store learn of the shard within seconds, and connect to it by
 its address with their own credentials. The shard owns no buckets yet: no entity
