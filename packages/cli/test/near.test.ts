@@ -131,6 +131,11 @@ test('kind move-near counts entities elsewhere and the references to them, and w
   expect(stdout).toContain('collection.newId(item)')
   expect(stdout).toContain('Nothing was written.')
   expect((await run('export')).stdout).toBe(exported)
-  expect((await run('kind', 'move-near', 'project')).stdout).toContain('No kind')
+  expect((await run('kind', 'move-near', 'project')).stdout).toBe(
+    'The kind project has no option near. These kinds have it: issue, comment.\n',
+  )
+  const both = (await run('kind', 'move-near', 'project', 'comment')).stdout
+  expect(both).toMatch(/^comment: 0 of 1 entity is not near issue/m)
+  expect(both).toContain('The kind project has no option near.')
   expect((await run('kind', 'move-near', 'comment')).stdout).not.toContain('Steps')
 })

@@ -75,7 +75,7 @@ export function addNearCommands(group: LooseleafCommand): void {
   }).does(async (invocation, names: readonly string[]) => {
     const { output } = invocation
     const all = (await invocation.settings()).kinds
-    const kinds = kindsNamed(await invocation.settings(), names).filter(({ near }) => near !== undefined)
+    const [kinds, unplaced] = byNear(kindsNamed(await invocation.settings(), names))
     const ids = new Set<EntityId>()
     const counts = await countWithProgress(invocation, kinds, (id) => ids.size < MAX_IDS && ids.add(id))
     const references = ids.size === 0 ? {} : await referencesTo(invocation, all, ids)
@@ -90,7 +90,8 @@ export function addNearCommands(group: LooseleafCommand): void {
       searched: ids.size,
       references,
     }
-    output.result(result, () => moveText(counts, ids.size, references))
+    const notes = names.length === 0 ? [] : unplacedNotes(unplaced, byNear(all)[0])
+    output.result(result, () => moveText(counts, ids.size, references, notes))
   })
 }
 
@@ -147,12 +148,30 @@ function kindCells([kind, counts]: readonly [string, KindPlaces]): readonly stri
   return [kind, near ?? '–', grouped(entities), ...(near === undefined ? ['', '', ''] : rest)]
 }
 
-function moveText({ scanned, kinds }: NearCounts, searched: number, references: References): string {
+/** Splits kinds into those with the option near and those without it. */
+function byNear(kinds: readonly AnyKind[]): readonly [readonly AnyKind[], readonly AnyKind[]] {
+  return [kinds.filter(({ near }) => near !== undefined), kinds.filter(({ near }) => near === undefined)]
+}
+
+/** Returns a sentence for each kind that was named although it has no option near. */
+function unplacedNotes(unplaced: readonly AnyKind[], placed: readonly AnyKind[]): readonly string[] {
+  const others =
+    placed.length === 0 ? '' : ` These kinds have it: ${placed.map(({ name }) => name).join(', ')}.`
+  return unplaced.map(({ name }) => `The kind ${name} has no option near.${others}`)
+}
+
+function moveText(
+  { scanned, kinds }: NearCounts,
+  searched: number,
+  references: References,
+  notes: readonly string[],
+): string {
   const entries = Object.entries(kinds)
-  if (entries.length === 0) return 'No kind of the config has the option near.'
+  if (entries.length === 0) return notes.join('\n') || 'No kind of the config has the option near.'
   const elsewhere = entries.reduce((sum, [, counts]) => sum + counts.elsewhere, 0)
   const found = Object.entries(references)
   return [
+    ...notes,
     ...entries.map(
       ([kind, { near, entities, elsewhere: far, withoutPlace }]) =>
         `${kind}: ${grouped(far)} of ${counted(entities, 'entity is', 'entities are')} not near ${near}, and ${grouped(withoutPlace)} without it.`,
