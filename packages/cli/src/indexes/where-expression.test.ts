@@ -57,12 +57,17 @@ test('several values of one property make a list, and a comma is a part of its v
 })
 
 test.each([
-  [['colour=red'], 'the properties of this index are user, title'],
+  [['colour=red'], 'Index everything has no property "colour"; its properties are user, title, '],
+  [['colour>=red'], 'Index everything has no property "colour"; its'],
+  [['colour is null'], 'Index everything has no property "colour"; its'],
+  [['titel=a>b'], 'Index everything has no property "titel"; its'],
   [['title'], 'a condition is a property'],
-  [['title!x'], 'a condition is a property'],
+  [['title'], 'Got "title".'],
+  [['title!x'], 'Got "title!x".'],
+  [['=x'], 'Got "=x".'],
   [['user=me'], 'user is of type uuid'],
-  [['title=x=1.5'], 'title=x is of type integer'],
-  [['score=NaN'], 'score is of type number'],
+  [['title=x=1.5'], 'title=x is of type integer: a whole number is expected; got "1.5".'],
+  [['score=NaN'], 'score is of type number: a number such as 1.5 is expected; got "NaN".'],
   [['score='], 'score is of type number'],
   [['score=0x10'], 'score is of type number'],
   [['isPublic=yes'], 'isPublic is of type boolean'],

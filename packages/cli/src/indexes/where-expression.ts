@@ -1,5 +1,5 @@
 import { isId, LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
-import { describeKind, type ColumnType, type IndexedProperty } from '@looseleaf/core/internal'
+import { shorten, type ColumnType, type IndexedProperty } from '@looseleaf/core/internal'
 import type { Where } from '@looseleaf/index-engine'
 
 type Scalar = string | number | bigint | boolean | Date
@@ -60,10 +60,25 @@ function split(
     if (operator !== undefined) return { property, operator, text: rest.slice(operator.length) }
   }
   const names = index.properties.map(({ name }) => name).join(', ')
+  const unknown = CONDITION.exec(expression)?.[1]
+  if (unknown !== undefined) {
+    throw new LooseleafError(
+      'BAD_QUERY',
+      `Index ${index.name} has no property ${quoted(unknown)}; its properties are ${names}.`,
+    )
+  }
   throw bad(
     index,
-    `a condition is a property, one of = > >= < <= ^=, and a value, as in ${index.properties[0]?.name ?? 'property'}=value, or a property and "is null"; the properties of this index are ${names}. Got ${describeKind(expression)} that is no condition.`,
+    `a condition is a property, one of = > >= < <= ^=, and a value, as in ${index.properties[0]?.name ?? 'property'}=value, or a property and "is null"; the properties of this index are ${names}. Got ${quoted(expression)}.`,
   )
+}
+
+/** Any property with an operator, or with `is null`. */
+const CONDITION = /^([^=<>^]+?)(?: is null$|\^?=|[<>])/s
+
+/** Quotes a part of the command line for a message. */
+function quoted(text: string): string {
+  return JSON.stringify(shorten(text, 60))
 }
 
 /** Parser of each type for values on a command line. Returns undefined for an invalid text. */
@@ -92,7 +107,10 @@ function parseValue(index: IndexDefinitionData, property: IndexedProperty, text:
   const { expected, parse } = PARSERS[property.type]
   const value = parse(text)
   if (value === undefined)
-    throw bad(index, `${property.name} is of type ${property.type}: ${expected} is expected.`)
+    throw bad(
+      index,
+      `${property.name} is of type ${property.type}: ${expected} is expected; got ${quoted(text)}.`,
+    )
   return value
 }
 

@@ -48,7 +48,7 @@ export function parseRange(index: string, property: OpenProperty, range: Record<
     if (!isOperator(operator) && operator !== 'startsWith') {
       refuse(
         index,
-        `knows gt, gte, lt, lte and in, and startsWith for strings; got ${clip(operator)} for ${name}`,
+        `has no condition ${clip(operator)} for ${name}; there are gt, gte, lt, lte and in, and startsWith for strings`,
       )
     }
   }
