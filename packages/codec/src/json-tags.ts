@@ -66,10 +66,16 @@ export function fromJson(json: unknown, depth: number): PropertyValue | Bag {
   return object
 }
 
+/** Longest name that a message shows. */
+const SHOWN_LENGTH = 40
+
 function readName(name: string): string {
   if (name === '__proto__' || !name.isWellFormed()) throw damaged('a property name is not allowed')
   if (!name.startsWith('$')) return name
-  if (!name.startsWith('$$')) throw damaged('it holds a tag that no bag has')
+  if (!name.startsWith('$$')) {
+    const tag = JSON.stringify(name.slice(0, SHOWN_LENGTH))
+    throw damaged(`it has the tag ${tag}, which no bag has. A name that begins with $ is written with $$`)
+  }
   return name.slice(1)
 }
 

@@ -1,9 +1,10 @@
 import { jsonFormat } from '@looseleaf/codec'
 import { isLooseleafError, LooseleafError, type Bag } from '@looseleaf/core'
-import { badOption, describeKind, MAX_VALUES } from '@looseleaf/core/internal'
+import { badOption, describeKind, formatPath, MAX_VALUES } from '@looseleaf/core/internal'
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { withExactIntegers } from './exact-integers.ts'
+import { flawPath } from './flaw-path.ts'
 
 /** A line of the input without its line break, counted from 1. */
 export interface Line {
@@ -86,11 +87,10 @@ export function parseBag(line: Buffer): Bag {
 function readBag(bytes: Buffer): { readonly bag: Bag; readonly text: string } {
   const text = bytes.toString()
   try {
-    return { bag: decode(bytes), text }
-  } catch (error) {
+    return { bag: jsonFormat.decode(bytes), text }
+  } catch {
     const exact = withMilliseconds(text)
-    if (exact === text) throw error
-    return { bag: decode(Buffer.from(exact)), text: exact }
+    return { bag: decode(exact === text ? bytes : Buffer.from(exact)), text: exact }
   }
 }
 
@@ -131,7 +131,18 @@ function notOneObject(bytes: Buffer, message: string): string {
   }
   if (typeof value !== 'object' || value === null) return `${needed}; this is ${describeKind(value)}.`
   // A value that a bag cannot hold, such as a time in another format.
-  return `${needed}; this one cannot be stored: ${message.replace(/^.*cannot be decoded: /, '')}`
+  const path = flawPath(value, (part) => isDecodable(Buffer.from(JSON.stringify({ part }))))
+  const subject = path.length === 0 ? `${needed}; this one` : formatPath(path)
+  return `${subject} cannot be stored: ${message.replace(/^.*cannot be decoded: /, '')}`
+}
+
+function isDecodable(bytes: Buffer): boolean {
+  try {
+    jsonFormat.decode(bytes)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /**

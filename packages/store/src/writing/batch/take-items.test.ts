@@ -116,15 +116,20 @@ const of = 'The batch was not written because of items[0]: '
 const NAMES = 'insert, put, update, delete, check'
 
 test.each<[unknown, string]>([
-  [{ bag: {} }, `${of}batch takes items with one of ${NAMES}; got an object.`],
-  [{ put: {}, insert: {} }, `${of}batch takes items with one of ${NAMES}; got an object.`],
+  [{ upsert: {} }, `${of}batch takes items with one of ${NAMES}; got an object with upsert.`],
+  [{ put: {}, insert: {} }, `${of}batch takes items with one of ${NAMES}; got an object with put, insert.`],
+  [{}, `${of}batch takes items with one of ${NAMES}; got an object.`],
+  [[{ put: {} }], `${of}batch takes items with one of ${NAMES}; got an array of 1 elements.`],
   [undefined, `${of}batch takes items with one of ${NAMES}; got nothing.`],
   [
     { insert: {}, ifVersion: 1 },
     `${of}an item insert of batch has no option "ifVersion"; there are insert, id.`,
   ],
   [{ put: {}, edit }, `${of}an item put of batch has no option "edit"; there are put, id, ifVersion.`],
-  [{ update: 'x', put: undefined }, `${of}batch takes items with one of ${NAMES}; got an object.`],
+  [
+    { update: 'x', put: undefined },
+    `${of}batch takes items with one of ${NAMES}; got an object with update, put.`,
+  ],
   [{ delete: 'x', id: 1 }, `${of}an item delete of batch has no option "id"; there are delete, ifVersion.`],
 ])('the item %j is refused with its place', (item, message) => {
   expect(() => take([item])).toThrow(expect.objectContaining({ code: 'BAD_OPTION', message, item: 0 }))

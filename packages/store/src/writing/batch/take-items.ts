@@ -1,11 +1,15 @@
 import { formatId, LooseleafError, parseId, type EntityId } from '@looseleaf/core'
 import {
   badArgument,
+  badOption,
   checkOptions,
   copyEntity,
+  describeKind,
   idKey,
+  isPlainObject,
   isRecord,
   optionKinds,
+  shorten,
   type OptionKinds,
 } from '@looseleaf/core/internal'
 import { bucketsOf, type EngineContext, type Near } from '@looseleaf/index-engine/internal'
@@ -27,6 +31,9 @@ import {
 
 /** Largest number of items of a batch. */
 export const MAX_ITEMS = 100
+/** Largest number of names in a message, and their length together. */
+const MAX_NAMES = 8
+const MAX_NAMES_LENGTH = 120
 
 /** An item that was checked and copied when the call began. */
 export interface TakenItem {
@@ -115,7 +122,7 @@ function takeItem(item: unknown): Unplaced {
   const given = isRecord(item) ? names.filter((name) => Object.hasOwn(item, name)) : []
   const [name] = given
   if (name === undefined || given.length > 1)
-    throw badArgument('batch', `items with one of ${names.join(', ')}`, item)
+    throw badOption(`batch takes items with one of ${names.join(', ')}; got ${describeItem(item)}.`)
   checkOptions(`an item ${name} of batch`, item as never, kinds[name] as never)
   switch (name) {
     case 'insert': {
@@ -152,6 +159,12 @@ function takeItem(item: unknown): Unplaced {
       )
     }
   }
+}
+
+/** Describes an item that is none, with its names. */
+function describeItem(item: unknown): string {
+  const found = isPlainObject(item) ? Object.keys(item).slice(0, MAX_NAMES).join(', ') : ''
+  return found === '' ? describeKind(item) : `an object with ${shorten(found, MAX_NAMES_LENGTH)}`
 }
 
 function preparedItem(write: PreparedWrite<unknown>): Unplaced {
