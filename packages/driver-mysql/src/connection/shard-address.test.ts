@@ -54,7 +54,16 @@ describe('a URL', () => {
     ['mysql://u:secret@h/feed?tls=true&ca=x', /may have \?tls=true or \?tls=false/],
     ['mysql://u:secret@h/feed#x', /has a #/],
     ['mysql://u:sec%ret@h/feed', /password in which a % is not followed/],
-    ['mysql://u:secret@h:99999/feed', /is not a URL/],
+    [
+      'mysql://u:secret@h:99999/feed',
+      /shard 3 has a port that is not a whole number from 1 to 65535 but 99999\.$/,
+    ],
+    ['mysql://u:secret@[::1]:65536/feed', /shard 3 has a port .* but 65536\.$/],
+    // The number may be part of a password with a slash, or one without a host.
+    ['mysql://u:99999secret/x@h/feed', /is not a URL/],
+    ['mysql://u:99999/secret@h/feed', /is not a URL/],
+    ['mysql://u:secret@x:99999/y@h/feed', /is not a URL/],
+    ['mysql://root:98765/feed', /is not a URL/],
   ] as const) {
     test(`${url.replace(/sec%?ret/, '…')} is refused, without repeating it`, () => {
       expect(() => parseShardAddress(url, 'MySQL shard 3', undefined)).toThrow(
@@ -71,7 +80,7 @@ describe('options', () => {
   for (const [wrong, message] of [
     [{ database: '' }, /database of 1 to 64 characters/],
     [{ database: 'x'.repeat(65) }, /database/],
-    [{ port: 0 }, /port/],
+    [{ port: 0 }, /port that is not a whole number from 1 to 65535 but 0\.$/],
     [{ port: '3306' }, /port.*a string of 4 characters/],
     [{ user: 5 }, /user.*a number/],
     [{ password: 5 }, /password that is a string or a function that gives one; got a number/],

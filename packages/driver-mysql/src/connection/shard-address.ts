@@ -1,6 +1,6 @@
 import { createSecureContext } from 'node:tls'
 import type { LooseleafError } from '@looseleaf/core'
-import { badOption, describeKind } from '@looseleaf/core/internal'
+import { badOption, describeArgument, describeKind } from '@looseleaf/core/internal'
 
 /** Certificates of connections. The server's certificate and name are always verified. */
 export interface MysqlTlsOptions {
@@ -73,9 +73,18 @@ export function parseShardAddress(shard: unknown, subject: string, tls: Tls): Sh
 /** Hint for every error of a URL: a reserved character in a password moves the borders of all other parts. */
 const ENCODE = 'write # / ? @ and % within a user or a password as %23 %2F %3F %40 and %25'
 
+/**
+ * The port of a URL with a user. Without a user, or with an @ behind the host, the digits may be those of a password, which no message may have.
+ */
+const PORT = /^\s*(?:mysql|mariadb):\/\/[^/?#]*@(?:\[[^\]@/?#]*\]|[^:@/?#[\]]+):(\d{5,10})(?:[/?#][^@]*)?$/i
+
 function parseUrl(text: string, subject: string, tls: Tls): ShardAddress {
   const url = URL.parse(text)
-  if (url === null) throw refuse(subject, `is not a URL such as mysql://user@host:3306/database; ${ENCODE}`)
+  if (url === null) {
+    const port = PORT.exec(text)?.[1]
+    if (port !== undefined) throw badPort(subject, port)
+    throw refuse(subject, `is not a URL such as mysql://user@host:3306/database; ${ENCODE}`)
+  }
   // With one slash the user and the password would become part of the database's name, which messages contain.
   if (!/^\s*(mysql|mariadb):\/\//i.test(text)) {
     throw refuse(subject, 'has to begin with mysql:// or mariadb://')
@@ -136,7 +145,7 @@ function parseOptions(options: MysqlShardOptions, subject: string, tls: Tls): Sh
     )
   }
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
-    throw refuse(subject, `has a port that is not a whole number from 1 to 65535 but ${describeKind(port)}`)
+    throw badPort(subject, describeArgument(port))
   }
   // Host names ignore case; names of sockets and databases may not.
   const lowerHost = host.toLowerCase()
@@ -202,6 +211,10 @@ function decode(text: string, subject: string, part: string): string {
       `has a ${part} in which a % is not followed by two hexadecimal digits; write % as %25`,
     )
   }
+}
+
+function badPort(subject: string, received: string): LooseleafError {
+  return refuse(subject, `has a port that is not a whole number from 1 to 65535 but ${received}`)
 }
 
 export function refuse(subject: string, predicate: string): LooseleafError {
