@@ -48,14 +48,18 @@ export const addInit: AddCommand = (program) => {
         indexes,
       }
       output.result(result, () => {
-        const building = [
-          ...new Set(indexes.filter(({ state }) => state === 'building').map(({ name }) => name)),
-        ]
+        // An index has several lines if it has claims, or a second generation.
+        const names = namesOf(indexes)
+        const building = namesOf(indexes.filter(({ state }) => state === 'building'))
         return [
-          `The store is ready: ${counted(result.shards.length, 'shard', 'shards')}, ${counted(indexes.length, 'index', 'indexes')}.`,
+          `The store is ready: ${counted(result.shards.length, 'shard', 'shards')}, ${counted(names.length, 'index', 'indexes')}.`,
           ...(indexes.length === 0 ? [] : ['', indexTable(output, indexes)]),
           ...(building.length === 0 ? [] : ['', `Fill ${building.join(', ')} with: looseleaf clean`]),
         ].join('\n')
       })
     })
+}
+
+function namesOf(indexes: readonly { readonly name: string }[]): readonly string[] {
+  return [...new Set(indexes.map(({ name }) => name))]
 }
