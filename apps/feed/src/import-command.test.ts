@@ -29,6 +29,15 @@ async function run(...args: string[]): Promise<{ status: number; lines: string[]
   return { status: await runImport(args, env, output), lines }
 }
 
+test('the import command prints its options for --help, and imports nothing', async () => {
+  const { status, lines } = await run('--help', 'a.xml')
+  expect(status).toBe(0)
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toMatch(
+    /^Usage: pnpm --filter feed run import \[options\] file …\n {2}--as <name> +the person/,
+  )
+})
+
 test('the import command imports files with or without an owner, and imports nothing twice', async () => {
   expect(await run('a.xml')).toEqual({ status: 0, lines: ['From a file (RSS): 1 new entry.'] })
   expect(await run('a.xml')).toEqual({ status: 0, lines: ['From a file (RSS): 1 entry unchanged.'] })

@@ -3,10 +3,11 @@ import { describeImport, importFile, type ImportResult } from './domain/imports/
 import { MAX_FILE_BYTES } from './feeds/parse/limits.ts'
 import { personByName } from './domain/accounts/people.ts'
 import { openSite, type Site } from './domain/site/site.ts'
-import { BadSetting, readSettings } from './settings.ts'
+import { asksForHelp, BadSetting, readSettings } from './settings.ts'
 import { describeStartError } from './start-error.ts'
+import { usageOf } from './usage.ts'
 
-const USAGE = 'Usage: pnpm --filter feed run import [--as name] [--data folder] file …'
+const USAGE = usageOf('pnpm --filter feed run import', ['as', 'data'], ' file …')
 
 export interface Output {
   print(line: string): void
@@ -19,9 +20,13 @@ export async function runImport(
   env: NodeJS.ProcessEnv,
   output: Output,
 ): Promise<number> {
+  if (asksForHelp(args)) {
+    output.print(USAGE)
+    return 0
+  }
   try {
     const settings = readSettings(args, env)
-    if (settings.files.length === 0) throw new BadSetting(`No files were named. ${USAGE}`)
+    if (settings.files.length === 0) throw new BadSetting('No files were named. See --help.')
     const site = await openSite({ shards: settings.shards, cleaner: false })
     try {
       const personId = settings.as === undefined ? undefined : await personIdOf(site, settings.as)

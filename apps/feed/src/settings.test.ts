@@ -48,7 +48,8 @@ test('LOOSELEAF_SHARDS names the databases, and its text is not shown', () => {
 test.each([
   [['--port', 'many'], 'A port is a number from 0 to 65535; got “many”.'],
   [['--port', '70000'], 'A port is a number from 0 to 65535; got “70000”.'],
-  [['--nonsense'], 'nonsense'],
+  [['--nonsense'], "Unknown option '--nonsense'. See --help."],
+  [['--port'], "Option '--port <value>' argument missing. See --help."],
   [['--origin', 'feed.example.org'], 'An origin is the beginning of an address'],
   [['--origin', 'https://feed.example.org/path'], 'got “https://feed.example.org/path”.'],
   [['--origin', 'https://me:secret@feed.example.org'], 'got “https://feed.example.org”.'],

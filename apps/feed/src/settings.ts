@@ -38,6 +38,20 @@ export class BadSetting extends Error {
   override readonly name = 'BadSetting'
 }
 
+const textOption = { type: 'string' } as const
+const OPTIONS = {
+  port: textOption,
+  data: textOption,
+  origin: textOption,
+  as: textOption,
+  help: { type: 'boolean', short: 'h' },
+} as const
+
+/** Tells whether a command line asks for the usage of its program. */
+export function asksForHelp(args: readonly string[]): boolean {
+  return parseArgs({ args: withoutDashes(args), options: OPTIONS, strict: false }).values.help === true
+}
+
 /** Reads settings from the command line, and from the environment for those that it lacks. Throws `BadSetting`. */
 export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv): Settings {
   const { values, positionals } = parse(args)
@@ -65,13 +79,18 @@ function parse(args: readonly string[]): {
   values: { port?: string; data?: string; origin?: string; as?: string }
   positionals: string[]
 } {
-  const text = { type: 'string' } as const
-  const options = { port: text, data: text, origin: text, as: text }
   try {
-    return parseArgs({ args: args.filter((arg) => arg !== '--'), options, allowPositionals: true })
+    return parseArgs({ args: withoutDashes(args), options: OPTIONS, allowPositionals: true })
   } catch (error) {
-    throw new BadSetting(messageOf(error))
+    // Node's advice to write `--` first is wrong for the scripts, which leave it out.
+    const [problem] = messageOf(error).split('. To specify a positional argument')
+    throw new BadSetting(`${problem?.replace(/\.$/, '')}. See --help.`)
   }
+}
+
+/** Leaves out the `--` that npm and pnpm may pass on. */
+function withoutDashes(args: readonly string[]): string[] {
+  return args.filter((arg) => arg !== '--')
 }
 
 function readPort(text: string | undefined): number | undefined {

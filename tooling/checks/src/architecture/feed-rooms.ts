@@ -32,6 +32,7 @@ export const topFiles: readonly string[] = [
   'settings.ts',
   'start-error.ts',
   'stop-on-signal.ts',
+  'usage.ts',
 ]
 
 /** Folders that may ask other servers. */
