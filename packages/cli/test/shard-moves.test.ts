@@ -94,7 +94,9 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
     const { store, run, expectAll } = await moveProject(context)
     const needed = await run('shard remove 1 --dry-run')
     expect(needed).toMatchObject({ code: 4, stdout: '' })
-    expect(needed.stderr).toContain('cannot be removed yet, and nothing was changed: it has 2,048 buckets')
+    expect(needed.stderr).toContain(
+      'cannot be removed yet, and nothing was changed: it has 2,048 buckets, which have to move to other shards first (run looseleaf shard drain)',
+    )
     expect(JSON.parse((await run('shard remove 1 --json')).stderr)).toMatchObject({
       error: { code: 'CONFLICT', retryable: false },
     })

@@ -127,7 +127,7 @@ async function drainingMoves(
   options: CallOptions,
 ): Promise<WantedMoves> {
   requireKind('The drain of shards.plan', number, {
-    expected: `the number of a shard, below ${layout.shards.length}`,
+    expected: `the number of a shard below ${layout.shards.length}`,
     fits: (value) => Number.isInteger(value) && layout.shards[value as number] !== undefined,
   })
   try {

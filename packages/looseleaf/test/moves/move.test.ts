@@ -215,14 +215,6 @@ test('a counted move of a plan, which has more properties, is a plan itself', as
   expect(await store.shards.move(moves[0]!)).toMatchObject({ state: 'done', buckets: '1' })
 })
 
-test('a plan to drain a shard that the store does not have tells the number that came', async () => {
-  const store = await openStore(await memoryShards(2).connect(), leapingTime())
-  await expect(store.shards.plan({ drain: 9 })).rejects.toMatchObject({
-    code: 'BAD_OPTION',
-    message: 'The drain of shards.plan has to be the number of a shard, below 2; got 9.',
-  })
-})
-
 test('a lease of a move that is shorter than three seconds is BAD_OPTION, and no move is announced', async () => {
   const store = await openStore(await memoryShards(2).connect(), leapingTime())
   const message = 'has to be a number of milliseconds from 3000 to 300000; got 2999.'

@@ -23,10 +23,10 @@ test('the buckets of a shard are counted', () => {
   const shards = [EMPTY, { ...EMPTY, buckets: '7' }, { ...EMPTY, buckets: '0-6,8' }]
   expect(layoutObstacles(layoutOf(shards), [], 0)).toEqual([])
   expect(layoutObstacles(layoutOf(shards), [], 1)).toEqual([
-    'it has 1 bucket, which have to move to other shards first',
+    'it has 1 bucket, which have to move to other shards first (call shards.drain)',
   ])
   expect(layoutObstacles(layoutOf(shards), [], 2)).toEqual([
-    'it has 8 buckets, which have to move to other shards first',
+    'it has 8 buckets, which have to move to other shards first (call shards.drain)',
   ])
 })
 

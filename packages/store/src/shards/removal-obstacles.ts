@@ -19,7 +19,9 @@ export function layoutObstacles(
   const obstacles: string[] = []
   const count = bucketsIn(shards[number]?.buckets ?? '').length
   if (count > 0)
-    obstacles.push(`it has ${counted(count, 'bucket')}, which have to move to other shards first`)
+    obstacles.push(
+      `it has ${counted(count, 'bucket')}, which have to move to other shards first (call shards.drain)`,
+    )
   for (const { id } of moves.filter(({ from, to }) => from === number || to === number))
     obstacles.push(`move ${id} is not over`)
   const present = Array.from(shards.keys()).filter((each) => shards[each]?.state !== 'removed')
