@@ -13,6 +13,8 @@ import { waitingTask } from '../records/names.ts'
 import { recordFromText, type Failing } from '../records/partition-record.ts'
 import { createPartitionLeases, type PartitionLeases } from './partition-leases.ts'
 
+const LEASE_MS = 60_000
+
 let search: Search
 let store: DataStore
 let leases: PartitionLeases
@@ -30,7 +32,7 @@ afterEach(() => search.end(store))
 function createLeases(): PartitionLeases {
   return createPartitionLeases(store.context, 0, {
     consumer: 'search',
-    leaseMs: 60_000,
+    leaseMs: LEASE_MS,
     incarnation: () => '',
     beginning: () => beginning(),
     onError: (error) => expect.unreachable(String(error)),
@@ -236,4 +238,20 @@ test('only the process with the most partitions releases some to one that waits'
   expect(poor!.held).toHaveLength(2)
   await refresh(rich!, fourth)
   expect([rich, fourth].map((each) => each!.held.length)).toEqual([2, 2])
+})
+
+test('claims of more partitions do not extend the leases of those that a process has', async () => {
+  let now = 0
+  const time = { ...store.context.time, now: () => now, elapsed: () => now }
+  const second = createLeases({ ...store.context, time })
+  for (const each of [second, leases, second]) await each.refresh(new Set(), {})
+  expect(second.held).toHaveLength(4)
+  expect(second.isSure).toBe(true)
+  await leases.release()
+  now = LEASE_MS - 1
+  await second.refresh(new Set(), {})
+  expect(second.held).toHaveLength(8)
+  expect(second.isSure).toBe(true)
+  now = LEASE_MS
+  expect(second.isSure).toBe(false)
 })

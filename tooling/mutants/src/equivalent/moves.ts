@@ -10,6 +10,10 @@ export const moves: Equivalents = {
   'changes/consumer/due-rows': {
     'createReadDueRows: rows.get(id)?.version → rows.get(id).version': 'Every due change has a row by then.',
   },
+  'changes/consumer/places': {
+    'earliestOf: comparePlaces(place, earliest) < 0 → comparePlaces(place, earliest) <= 0':
+      'Two places that compare as equal are the same.',
+  },
   'driver-kysely/local-rows/local-rows': {
     'createLocalRows.writesOf: writes === undefined → true':
       'The statements of a table are the same whenever they are made.',
