@@ -252,8 +252,8 @@ it('a consumer reports changes of a round in which it has lost its partitions', 
   })
   for (const n of [1, 2]) await putOn(0, { n })
   await using _ = start(keep, { onError: () => {} }, observed)
-  await until(() => isLost && handled.length === 2)
-  await until(() => counts === 2)
+  await until(() => isLost && counts > 0)
+  expect(counts).toBe(2)
 })
 
 it('a consumer without partitions reports nothing to observers', async () => {

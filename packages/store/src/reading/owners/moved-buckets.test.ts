@@ -228,9 +228,9 @@ describe('the statements of reads', () => {
 
   test('a search for the owners of entities pauses before its third statement, and longer each time', async () => {
     const pauses: number[] = []
-    const time = { ...reader.context.time, sleep: async (ms: number) => void pauses.push(ms) }
-    for (const tries of [0, 1, 2, 3, 4])
-      await beforeAsking({ ...reader.context, time }, [parseId(id)], tries, {})
+    const sleep = async (ms: number): Promise<void> => void pauses.push(ms)
+    const context = { ...reader.context, time: { ...reader.context.time, sleep } }
+    for (const tries of [0, 1, 2, 3, 4]) await beforeAsking(context, [parseId(id)], tries, {})
     expect(pauses).toEqual([2, 4, 8])
   })
 
