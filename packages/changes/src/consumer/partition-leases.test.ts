@@ -29,8 +29,8 @@ beforeEach(async () => {
 })
 afterEach(() => search.end(store))
 
-function createLeases(): PartitionLeases {
-  return createPartitionLeases(store.context, 0, {
+function createLeases(context = store.context): PartitionLeases {
+  return createPartitionLeases(context, 0, {
     consumer: 'search',
     leaseMs: LEASE_MS,
     incarnation: () => '',
