@@ -185,6 +185,7 @@ test.each([
   [{ from: 0, to: 1, buckets: '' }, `${RANGES}; got ""`],
   [{ from: 0, to: 1, buckets: '7-3' }, `${RANGES}; got "7-3"`],
   [{ from: 0, to: 1, buckets: '4096' }, `${RANGES}; got "4096"`],
+  [{ from: 0, to: 1, buckets: '7,4096' }, `${RANGES}; got "7,4096"`],
   [{ from: 0, to: 1, buckets: 7 }, `${RANGES}; got 7`],
   [{ from: 0, to: 1 }, `${RANGES}; got nothing`],
   [{ from: 0, to: 1, buckets: '2000-2050' }, 'shard 0 does not have 3 of these buckets'],
