@@ -55,19 +55,14 @@ const wheres: readonly (readonly [what: string, index: IndexDefinition, where: u
     /cannot use age behind the range on name/,
   ],
   ['an empty range', byName, { name: {} }, /empty range for name/],
-  [
-    'a range with another operator',
-    byName,
-    { name: { eq: MARKER } },
-    /knows gt, gte, lt, lte and in.*eq for name/,
-  ],
+  ['a range with another operator', byName, { name: { eq: MARKER } }, /no condition "?eq"? for name/],
   [
     'a range with an operator of another system',
     byName,
     { name: { $gt: MARKER } },
-    /knows gt, gte, lt, lte and in/,
+    /there are gt, gte, lt, lte and in/,
   ],
-  ['a range with between', byName, { name: { between: ['a', 'b'] } }, /knows gt, gte, lt, lte and in/],
+  ['a range with between', byName, { name: { between: ['a', 'b'] } }, /there are gt, gte, lt, lte and in/],
   [
     'a beginning and a bound',
     byName,
