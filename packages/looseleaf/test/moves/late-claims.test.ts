@@ -1,24 +1,30 @@
-import { formatId } from '@looseleaf/core'
+import { formatId, type Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { moveBuckets } from '@looseleaf/mover/internal'
 import { DataStore } from '@looseleaf/store'
 import { keepOpen } from '@looseleaf/testkit'
-import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, onTestFinished, test } from 'vitest'
 import { byName } from './stores.ts'
 
-test('a move waits until its target can take over the claim of an attempt that a failover may restore', async () => {
+interface Opened {
+  readonly driver: Driver
+  readonly time: LeapingTime
+  readonly store: DataStore
+}
+
+async function openDelayed(deleteDelayMs: number): Promise<Opened> {
   const driver = await memoryShards(2).connect()
   const time = leapingTime()
-  const store = await DataStore.open({
-    shards: keepOpen(driver),
-    indexes: [byName],
-    migrate: true,
-    deleteDelayMs: 60_000,
-    time,
-  })
+  const shards = keepOpen(driver)
+  const store = await DataStore.open({ shards, indexes: [byName], migrate: true, deleteDelayMs, time })
   onTestFinished(() => store.close())
+  return { driver, time, store }
+}
+
+test('a move waits until its target can take over the claim of an attempt that a failover may restore', async () => {
+  const { driver, time, store } = await openDelayed(60_000)
   const { catalog, router } = store.context
   const claims = tableSpec(catalog.current().indexes.find(({ unique }) => unique)!)
   const name = ['a', 'b', 'c', 'd', 'e'].find((text) => router.shardOfKey(Buffer.from(text)) === 0)!
@@ -35,16 +41,7 @@ test('a move waits until its target can take over the claim of an attempt that a
 })
 
 test('a key that an entity gave up stays reserved through a move, because a failover may restore the entity with it', async () => {
-  const driver = await memoryShards(2).connect()
-  const time = leapingTime()
-  const store = await DataStore.open({
-    shards: keepOpen(driver),
-    indexes: [byName],
-    migrate: true,
-    deleteDelayMs: 600_000,
-    time,
-  })
-  onTestFinished(() => store.close())
+  const { time, store } = await openDelayed(600_000)
   const { router } = store.context
   const [before, after] = ['a', 'b', 'c', 'd', 'e', 'f'].filter(
     (text) => router.shardOfKey(Buffer.from(text)) === 0,

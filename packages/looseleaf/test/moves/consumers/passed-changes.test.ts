@@ -27,6 +27,22 @@ async function storeOf(faulty: DriverFactory, shards: DriverFactory, deleteDelay
   return { store, mover, id }
 }
 
+/** Moves the entity while its change fails until the fault is over. The consumer has to handle it in the end. */
+async function expectHandledOnce({ store, mover, id }: Opened, isOver: () => boolean): Promise<void> {
+  const consumed = new Consumed()
+  consumed.onChange = () => {
+    if (!isOver()) throw new Error('The search engine is down.')
+  }
+  await using _ = consumed.start(store, { maxAttempts: 10_000 })
+  await poll(async () => (await readConsumers(mover))[0]?.shards[0]?.failing).toBe(1)
+  await moveUntil(mover, 'emptying')
+  await poll(isOver).toBe(true)
+  await consumed.reach(await versionsOf(mover))
+  expect(consumed.last(id)).toBeGreaterThan(0)
+  const failing = async () => (await readConsumers(mover))[0]?.shards.map((shard) => shard.failing)
+  await poll(failing).toEqual([0, 0])
+}
+
 test('a failing change is on the disk of the shard that takes it over before the other shard forgets it', async () => {
   const shards = crashingShards(2, (driver) => driver)
   let step: 'pass' | 'passed' | 'over' = 'pass'
@@ -56,17 +72,8 @@ test('a failing change is on the disk of the shard that takes it over before the
         return { after: () => shards.crash(1) }
       }),
   }
-  const { store, mover, id } = await storeOf(faulty, shards.factory)
-  const consumed = new Consumed()
-  consumed.onChange = () => {
-    if (step !== 'over') throw new Error('The search engine is down.')
-  }
-  await using _ = consumed.start(store, { maxAttempts: 10_000 })
-  await poll(async () => (await readConsumers(mover))[0]?.shards[0]?.failing).toBe(1)
-  await moveUntil(mover, 'emptying')
-  await poll(() => step).toBe('over')
-  await consumed.reach(await versionsOf(mover))
-  expect(consumed.last(id)).toBeGreaterThan(0)
+  const opened = await storeOf(faulty, shards.factory)
+  await expectHandledOnce(opened, () => step === 'over')
 })
 
 test('a failing change is passed on again if the server of its new shard restarts before the change is on disk there', async () => {
@@ -96,23 +103,13 @@ test('a failing change is passed on again if the server of its new shard restart
         return isNext && !isOver ? { before } : undefined
       }),
   }
-  const { store, mover, id } = await storeOf(faulty, shards.factory)
-  const consumed = new Consumed()
-  consumed.onChange = () => {
-    if (!isOver) throw new Error('The search engine is down.')
-  }
-  await using _ = consumed.start(store, { maxAttempts: 10_000 })
-  await poll(async () => (await readConsumers(mover))[0]?.shards[0]?.failing).toBe(1)
-  await moveUntil(mover, 'emptying')
-  await poll(() => isOver).toBe(true)
-  await consumed.reach(await versionsOf(mover))
-  expect(consumed.last(id)).toBeGreaterThan(0)
+  const opened = await storeOf(faulty, shards.factory)
+  await expectHandledOnce(opened, () => isOver)
 })
 
 test('a failing change is passed on again if a failover of its new shard has lost it', async () => {
   const shards = crashingShards(2, (driver) => driver)
   let lost = 0
-  let isOver = false
   const faulty = {
     ...shards.factory,
     connect: async (options: Parameters<typeof shards.factory.connect>[0]) => {
@@ -134,19 +131,6 @@ test('a failing change is passed on again if a failover of its new shard has los
       })
     },
   }
-  const { store, mover, id } = await storeOf(faulty, shards.factory, 300)
-  const consumed = new Consumed()
-  consumed.onChange = () => {
-    if (!isOver) throw new Error('The search engine is down.')
-  }
-  await using _ = consumed.start(store, { maxAttempts: 10_000 })
-  await poll(async () => (await readConsumers(mover))[0]?.shards[0]?.failing).toBe(1)
-  await moveUntil(mover, 'emptying')
-  await poll(() => lost).toBe(1)
-  isOver = true
-  await consumed.reach(await versionsOf(mover))
-  expect(consumed.last(id)).toBeGreaterThan(0)
-  await poll(async () => (await readConsumers(mover))[0]?.shards.map(({ failing }) => failing)).toEqual([
-    0, 0,
-  ])
+  const opened = await storeOf(faulty, shards.factory, 300)
+  await expectHandledOnce(opened, () => lost > 0)
 })
