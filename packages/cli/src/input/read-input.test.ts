@@ -1,7 +1,7 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
 import type { Entity } from '@looseleaf/core'
-import { MAX_VALUES } from '@looseleaf/core/internal'
+import { MAX_DEPTH, MAX_VALUES } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { expect, test } from 'vitest'
@@ -143,6 +143,13 @@ test('every bag is the same after an export and an import, and --json prints the
       expect(JSON.stringify(entityJson(bag as Entity).properties)).toBe(line)
     }),
     { numRuns: runsOf(300) },
+  )
+})
+
+test.each([MAX_DEPTH + 1, 200, 20_000])('the error of a line that is nested %i deep has no path', (depth) => {
+  const line = Buffer.from(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`)
+  expect(() => parseBag(line)).toThrow(
+    /^One JSON object is needed.*this one cannot be stored: it is nested more than \d+ deep\.$/,
   )
 })
 
