@@ -59,6 +59,8 @@ describe('a URL', () => {
       /shard 3 has a port that is not a whole number from 1 to 65535 but 99999\.$/,
     ],
     ['mysql://u:secret@[::1]:65536/feed', /shard 3 has a port .* but 65536\.$/],
+    // The port is right, and the host is wrong.
+    ['mysql://u:secret@<host>:65535/feed', /is not a URL/],
     // The number may be part of a password with a slash, or one without a host.
     ['mysql://u:99999secret/x@h/feed', /is not a URL/],
     ['mysql://u:99999/secret@h/feed', /is not a URL/],

@@ -70,6 +70,8 @@ export function parseShardAddress(shard: unknown, subject: string, tls: Tls): Sh
   )
 }
 
+const MAX_PORT = 65_535
+
 /** Hint for every error of a URL: a reserved character in a password moves the borders of all other parts. */
 const ENCODE = 'write # / ? @ and % within a user or a password as %23 %2F %3F %40 and %25'
 
@@ -82,7 +84,7 @@ function parseUrl(text: string, subject: string, tls: Tls): ShardAddress {
   const url = URL.parse(text)
   if (url === null) {
     const port = PORT.exec(text)?.[1]
-    if (port !== undefined) throw badPort(subject, port)
+    if (port !== undefined && Number(port) > MAX_PORT) throw badPort(subject, port)
     throw refuse(subject, `is not a URL such as mysql://user@host:3306/database; ${ENCODE}`)
   }
   // With one slash the user and the password would become part of the database's name, which messages contain.
@@ -144,7 +146,7 @@ function parseOptions(options: MysqlShardOptions, subject: string, tls: Tls): Sh
       `has to have a password that is a string or a function that gives one; got ${describeKind(password)}`,
     )
   }
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+  if (!Number.isInteger(port) || port < 1 || port > MAX_PORT) {
     throw badPort(subject, describeArgument(port))
   }
   // Host names ignore case; names of sockets and databases may not.
@@ -214,7 +216,7 @@ function decode(text: string, subject: string, part: string): string {
 }
 
 function badPort(subject: string, received: string): LooseleafError {
-  return refuse(subject, `has a port that is not a whole number from 1 to 65535 but ${received}`)
+  return refuse(subject, `has a port that is not a whole number from 1 to ${MAX_PORT} but ${received}`)
 }
 
 export function refuse(subject: string, predicate: string): LooseleafError {
