@@ -200,7 +200,7 @@ test('a failing change of a registered consumer counts on the shard of its parti
   expect(await failing()).toEqual([])
   const { id } = fail(3)
   await leases.save()
-  expect(await failing()).toEqual([id])
+  expect(await failing()).toEqual([{ id, passedBehind: 0 }])
 })
 
 test('a shard without records of a consumer has its first places, and skips what is no failing change', async () => {
@@ -210,10 +210,14 @@ test('a shard without records of a consumer has its first places, and skips what
   const first = { updated: 0, since: 0 }
   expect(await progress()).toEqual({ partitions: Array.from({ length: 8 }, () => first), failing: [] })
   const { tasks } = search.memory.shards[1]!
-  const record = { incarnation: '', updated: 1, since: 1, failing: [null, { id: 5 }, { id: 'a' }] }
+  const passed = { id: 'b', passed: { to: 0, at: 3, behind: 7 } }
+  const record = { incarnation: '', updated: 1, since: 1, failing: [null, { id: 5 }, { id: 'a' }, passed] }
   await tasks.claim(partitionTask('search', 2), 'a process', 60_000)
   await tasks.save(partitionTask('search', 2), 'a process', JSON.stringify(record), 0)
-  expect((await progress()).failing).toEqual(['a'])
+  expect((await progress()).failing).toEqual([
+    { id: 'a', passedBehind: 0 },
+    { id: 'b', passedBehind: 7 },
+  ])
 })
 
 test('a process that ends while it waits for partitions gets none of the others', async () => {

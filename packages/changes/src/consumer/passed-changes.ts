@@ -1,9 +1,8 @@
 import { parseId, type CallOptions } from '@looseleaf/core'
-import { elapsedBy } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { deleteDelayMs, PARTITIONS, shardAt, type MovedRows } from '@looseleaf/protocol/internal'
 import { addLetters, foundLetters } from '../records/dead-letters.ts'
-import type { Failing } from '../records/partition-record.ts'
+import type { Failing, PassedOn } from '../records/partition-record.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 
 /** Failing changes of entities that have left a shard. The shards that own these retry them, with the states there. */
@@ -11,9 +10,9 @@ export interface PassedChanges {
   /** Tells whether a failing change is to be retried on another shard. */
   isOver(change: Failing, partition: HeldPartition): boolean
   /**
-   * Passes such changes on. A change stays while its entity has no owner, or while the list of the owner is full, and in a store with
-   * `deleteDelayMs` until it was passed on again after that time: a failover of the owner may have lost it. So its handler is called once more
-   * with the state there.
+   * Passes such changes on. A change stays while its entity has no owner, or while the list of the owner is full. In a store with
+   * `deleteDelayMs` it stays until it was passed on again to the same owner after that time, because a failover of the owner may have lost
+   * it. So its handler is called once more with the state there. Other shards do not wait for a change that was passed on once.
    */
   passOn(partitions: readonly HeldPartition[], options: CallOptions): Promise<void>
 }
@@ -29,20 +28,20 @@ export function createPassedChanges(
   context: EngineContext,
   { shard, consumer, moved, leases }: PassedChangesOptions,
 ): PassedChanges {
-  const elapsed = elapsedBy(context.time)
-  /** Times at which changes were first on the disks of their owners. */
-  const passedAt = new WeakMap<Failing, number>()
   const isOver = ({ id }: Failing, { place }: HeldPartition): boolean => moved.isOver(parseId(id), place)
 
-  /** Sends changes to their owners, and returns those that arrived, and are on disk there: this shard forgets them. */
-  async function send(changes: readonly Failing[], options: CallOptions): Promise<readonly Failing[]> {
+  /** Sends changes to their owners, and returns those that arrived, and are on disk there, with the numbers of the owners. */
+  async function send(
+    changes: readonly Failing[],
+    options: CallOptions,
+  ): Promise<ReadonlyMap<Failing, number>> {
     let { placement } = context.catalog.current()
     const ownerOf = ({ id }: Failing): number => placement.shardOfId(parseId(id))
     // A shard that has lost the entity would take the change up in another partition than that of the entity.
     const hasLeft = (change: Failing): boolean =>
       ownerOf(change) !== shard && placement.isServed(parseId(change.id))
     if (!changes.every(hasLeft)) ({ placement } = await context.catalog.reload(options))
-    const sent: Failing[] = []
+    const sent = new Map<Failing, number>()
     for (const [number, some] of Map.groupBy(changes.filter(hasLeft), ownerOf)) {
       const owner = shardAt(context, number)
       const ids = some.map(({ id }) => parseId(id))
@@ -56,32 +55,54 @@ export function createPassedChanges(
       await owner.flush(options)
       // Letters that are there after the flush are on disk. A server that has restarted in between may have lost them; they are sent again.
       for (const [partition, letters] of groups)
-        sent.push(...(await foundLetters(context, consumer, placeOf(partition), letters, options)))
+        for (const change of await foundLetters(context, consumer, placeOf(partition), letters, options))
+          sent.set(change, number)
     }
     return sent
   }
 
-  /** Tells whether a failover of the owner can no longer lose a change that was on its disk at a time. */
-  const isSafe = (at: number): boolean => elapsed() - at >= deleteDelayMs(context)
-  const isDue = (change: Failing): boolean => isSafe(passedAt.get(change) ?? -Infinity)
+  /** Tells whether a failover of the shard can no longer lose a change that was passed on. A time ahead of the clock tells nothing. */
+  const isSafe = ({ at }: PassedOn): boolean => {
+    const now = context.time.now()
+    return at <= now && now - at >= deleteDelayMs(context)
+  }
+  const isDue = ({ passed }: Failing): boolean =>
+    passed === undefined || passed.at > context.time.now() || isSafe(passed)
+
+  /** Forgets that changes were passed on whose entities have come back: they are passed on anew if these leave again. */
+  function takeBack(partition: HeldPartition): void {
+    for (const change of [...partition.failing.values()])
+      if (change.passed !== undefined && !isOver(change, partition))
+        partition.failing.set(change.id, { ...change, passed: undefined })
+  }
+
+  /** Returns the changes of a partition that are to be sent now. */
+  const changesOf = (partition: HeldPartition): readonly Failing[] =>
+    [...partition.failing.values()].filter((change) => isOver(change, partition) && isDue(change))
 
   return {
     isOver,
     async passOn(partitions, options) {
-      const changesOf = (partition: HeldPartition): Failing[] =>
-        [...partition.failing.values()].filter((change) => isOver(change, partition) && isDue(change))
+      partitions.forEach(takeBack)
       if (partitions.every((partition) => changesOf(partition).length === 0)) return
       // 1. The owner takes a change up, and hands over a state that was written there.
       // 2. Another process continues here, at a saved place before the change, and hands an older state over.
       await leases.save()
       const held = partitions.filter(({ isHeld }) => isHeld)
-      const sent = new Set(await send(held.flatMap(changesOf), options))
-      const now = elapsed()
-      for (const { failing } of held)
-        for (const change of failing.values()) {
-          if (!sent.has(change)) continue
-          if (isSafe(passedAt.get(change) ?? now)) failing.delete(change.id)
-          else passedAt.set(change, now)
+      const behind = new Map(held.map((partition) => [partition, partition.place.updated]))
+      const sent = await send(held.flatMap(changesOf), options)
+      for (const partition of held)
+        for (const change of [...partition.failing.values()]) {
+          const to = sent.get(change)
+          if (to === undefined) continue
+          const { passed, id } = change
+          const isKept = deleteDelayMs(context) > 0 && !(passed?.to === to && isSafe(passed))
+          if (!isKept) partition.failing.delete(id)
+          else
+            partition.failing.set(id, {
+              ...change,
+              passed: { to, at: context.time.now(), behind: behind.get(partition)! },
+            })
         }
       await leases.save()
     },

@@ -1,13 +1,31 @@
+import { parseId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { bucketsOf } from '@looseleaf/index-engine/internal'
 import { partitionNumbers, partitionTask } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { crashingShards } from '@looseleaf-tooling/kit/crashing-shards'
 import { expect, it } from 'vitest'
-import { recordToText } from '../records/partition-record.ts'
+import { recordToText, type Failing } from '../records/partition-record.ts'
 import { storeProgress } from './store-progress.ts'
 
 const END = 100
 const AWAY = { move: 1, attempt: 1, buckets: '7', to: 1, end: END }
+
+async function saveRecords(store: DataStore, updated: number, failing: readonly Failing[]): Promise<void> {
+  const { tasks } = store.context.driver.shards[0]!
+  const names = partitionNumbers.map((partition) => partitionTask('search', partition))
+  const record = { incarnation: 'a', place: { updated, addedId: 0 }, since: 1, failing, process: '' }
+  await tasks.claimAll(names, 'a process', 60_000)
+  await tasks.saveAll(new Map(names.map((name) => [name, recordToText(record)])), 'a process', 0)
+}
+
+function hasHandledOn(store: DataStore): Promise<boolean> {
+  return storeProgress(store.context, 'search', {
+    registration: () => ({ incarnation: 'a', at: 1, begun: [0], floors: [1] }),
+    everyMs: 1_000,
+  }).hasHandled(0, 7, [AWAY])
+}
 
 it('a place that a crash takes back counts as not reached', async () => {
   let crashes = false
@@ -17,19 +35,8 @@ it('a place that a crash takes back counts as not reached', async () => {
     ),
   )
   await using store = await DataStore.open({ shards: shards.factory, migrate: true })
-  const { tasks } = store.context.driver.shards[0]!
-  const names = partitionNumbers.map((partition) => partitionTask('search', partition))
-  const save = async (updated: number): Promise<void> => {
-    const place = { updated, addedId: 0 }
-    const record = { incarnation: 'a', place, since: 1, failing: [], process: '' }
-    await tasks.claimAll(names, 'a process', 60_000)
-    await tasks.saveAll(new Map(names.map((name) => [name, recordToText(record)])), 'a process', 0)
-  }
-  const hasHandled = (): Promise<boolean> =>
-    storeProgress(store.context, 'search', {
-      registration: () => ({ incarnation: 'a', at: 1, begun: [0], floors: [1] }),
-      everyMs: 1_000,
-    }).hasHandled(0, 7, [AWAY])
+  const save = (updated: number): Promise<void> => saveRecords(store, updated, [])
+  const hasHandled = (): Promise<boolean> => hasHandledOn(store)
   await save(END - 1)
   expect(await hasHandled()).toBe(false)
   shards.hang(0)
@@ -39,4 +46,20 @@ it('a place that a crash takes back counts as not reached', async () => {
   crashes = false
   await save(END)
   expect(await hasHandled()).toBe(true)
+})
+
+it('a failing change holds its bucket until it was passed on after the last departure of the bucket', async () => {
+  await using store = await DataStore.open({ shards: memoryShards(1), migrate: true })
+  let id = store.newId()
+  while (bucketsOf(store.context.router)!.ofId(parseId(id)) !== 7) id = store.newId()
+  const change = { id, version: 1, attempts: 1, error: '', failedAt: 1 }
+  const passed = (behind: number): Failing => ({ ...change, passed: { to: 1, at: 1, behind } })
+  for (const [failing, isHandled] of [
+    [change, false],
+    [passed(END - 1), false],
+    [passed(END), true],
+  ] as const) {
+    await saveRecords(store, END, [failing])
+    expect(await hasHandledOn(store)).toBe(isHandled)
+  }
 })

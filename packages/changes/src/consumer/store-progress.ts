@@ -25,8 +25,9 @@ interface DurableProgress {
 
 /**
  * Makes the progress of a consumer on every shard, as all of its processes have saved it. A bucket is handled on a shard once every
- * partition is behind its changes, and no change of one of its entities fails there: the shard passes failing ones on to the owner. Without
- * this a retry at the source could hand over an older state beside a newer one at the target.
+ * partition is behind its changes, and no change of one of its entities is retried there: the shard passes failing ones on to the owner. Without
+ * this a retry at the source could hand over an older state beside a newer one at the target. A change that was passed on before the bucket
+ * came back, and left again, counts as one that is retried.
  */
 export function storeProgress(
   context: EngineContext,
@@ -69,7 +70,10 @@ export function storeProgress(
       const end = Math.max(...kept.map((record) => record.end))
       const isHandled = ({ partitions, failing }: ConsumerProgress): boolean =>
         partitions.every(({ updated }) => updated >= end) &&
-        failing.every((id) => bucketsOf(context.router)?.ofId(parseId(id)) !== bucket)
+        failing.every(
+          ({ id, passedBehind }) =>
+            passedBehind >= end || bucketsOf(context.router)?.ofId(parseId(id)) !== bucket,
+        )
       const { before, after } = await progressOn(shard)
       return isHandled(before) && isHandled(after)
     },

@@ -38,7 +38,7 @@ export async function addLetters(
     const all = new Map(lettersFromText(text).map((letter) => [letter.id, letter]))
     added = letters.map((letter) => {
       if (!all.delete(letter.id) && all.size >= MAX_LETTERS) return false
-      all.set(letter.id, { ...letter, replay: false })
+      all.set(letter.id, { ...letter, passed: undefined, replay: false })
       return true
     })
     return lettersToText([...all.values()])

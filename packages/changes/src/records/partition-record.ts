@@ -9,6 +9,17 @@ export interface Failing {
   readonly error: string
   /** Milliseconds since 1970, by the clock of the process. */
   readonly failedAt: number
+  /** Set once another shard retries the change. This one keeps it for `deleteDelayMs`, because a failover of that shard may lose it. */
+  readonly passed?: PassedOn | undefined
+}
+
+export interface PassedOn {
+  /** Number of the shard that retries the change. */
+  readonly to: number
+  /** Milliseconds since 1970, by the clock of the process, when the change was on disk there. */
+  readonly at: number
+  /** Time of the place of the partition before that, in µs since 1970. */
+  readonly behind: number
 }
 
 /** The stored progress of a consumer in a partition of a shard. */
@@ -48,6 +59,14 @@ export function failingIn(list: unknown): Failing[] {
     const value = toObject(item) ?? {}
     const { id, error } = value
     if (typeof id !== 'string' || typeof error !== 'string') return []
-    return [{ id, error, ...countsIn(value, ['version', 'attempts', 'failedAt']) }]
+    const passed = toObject(value['passed'])
+    return [
+      {
+        id,
+        error,
+        ...countsIn(value, ['version', 'attempts', 'failedAt']),
+        ...(passed !== undefined && { passed: countsIn(passed, ['to', 'at', 'behind']) }),
+      },
+    ]
   })
 }

@@ -1,5 +1,5 @@
 import type { CallOptions } from '@looseleaf/core'
-import { countsIn, parseObject, toObject } from '@looseleaf/core/internal'
+import { countIn, countsIn, parseObject, toObject } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from '../shards.ts'
 import { joinedRegistry, readRegistries, type Registry } from './registrations.ts'
@@ -31,8 +31,17 @@ export function letterTask(consumer: string, partition: number, list: LetterList
 export interface ConsumerProgress {
   /** By partition, in microseconds since 1970: the place, and the floor at which the consumer began. */
   readonly partitions: readonly { readonly updated: number; readonly since: number }[]
-  /** Entities whose changes fail, as ids. */
-  readonly failing: readonly string[]
+  readonly failing: readonly FailingEntity[]
+}
+
+/** An entity whose change fails. */
+export interface FailingEntity {
+  readonly id: string
+  /**
+   * Place in µs since 1970 behind which the change was passed on to another shard, and is kept here only because a failover may lose it there.
+   * 0 if it was not passed on.
+   */
+  readonly passedBehind: number
 }
 
 /** Reads the saved progress of some consumers on a shard. A partition that was never saved is at the beginning of its consumer. */
@@ -60,16 +69,19 @@ export async function readProgress(
               ? { updated: begun[shard] ?? 0, since: floors[shard] ?? 0 }
               : countsIn(record, ['updated', 'since']),
           ),
-          failing: records.flatMap((record) => idsIn(record?.['failing'])),
+          failing: records.flatMap((record) => failingIn(record?.['failing'])),
         },
       ]
     }),
   )
 }
 
-function idsIn(failing: unknown): string[] {
+function failingIn(failing: unknown): FailingEntity[] {
   if (!Array.isArray(failing)) return []
-  return failing.map((item) => toObject(item)?.['id']).filter((id) => typeof id === 'string')
+  return failing.flatMap((item) => {
+    const { id, passed } = toObject(item) ?? {}
+    return typeof id === 'string' ? [{ id, passedBehind: countIn(toObject(passed) ?? {}, 'behind') }] : []
+  })
 }
 
 /**

@@ -74,7 +74,7 @@ export async function consumersBehind(
   const isIn = entitiesIn(context, bucketsOfMove(serves.away, move.id))
   const isBehind = ({ partitions, failing }: ConsumerProgress): boolean =>
     partitions.some(({ since }) => since < floor) &&
-    (partitions.some(({ updated }) => updated < end) || failing.some((id) => isIn(parseId(id))))
+    (partitions.some(({ updated }) => updated < end) || failing.some(({ id }) => isIn(parseId(id))))
   return Array.from(progress)
     .filter(([, consumer]) => isBehind(consumer))
     .map(([name]) => name)

@@ -1,5 +1,6 @@
 import { readConsumers } from '@looseleaf/changes'
 import { LooseleafError, parseId, type DriverFactory, type EntityId } from '@looseleaf/core'
+import { bucketsOf } from '@looseleaf/index-engine/internal'
 import { entitiesIn } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
@@ -133,4 +134,26 @@ test('a failing change is passed on again if a failover of its new shard has los
   }
   const opened = await storeOf(faulty, shards.factory, 300)
   await expectHandledOnce(opened, () => lost > 0)
+})
+
+test('a failing change that was passed on holds no later change of its bucket back, although a failover may still lose it', async () => {
+  const { factory } = crashingShards(2, (driver) => driver)
+  const { store, mover, id } = await storeOf(factory, factory, 600_000)
+  const bad = id
+  const consumed = new Consumed()
+  consumed.onChange = (change) => {
+    if (change.id === bad) throw new Error('The search engine is down.')
+  }
+  await using _ = consumed.start(store, { maxAttempts: 10_000 })
+  await poll(async () => (await readConsumers(mover))[0]?.shards[0]?.failing).toBe(1)
+  await moveUntil(mover, 'emptying')
+  const buckets = bucketsOf(store.context.router)!
+  let near = store.newId()
+  while (buckets.ofId(parseId(near)) !== buckets.ofId(parseId(bad))) near = store.newId()
+  const { version } = await store.put({ n: 2 }, { id: near })
+  await consumed.reach(new Map([[near, version]]))
+  // The old shard still keeps the change.
+  const failing = async (): Promise<unknown> =>
+    (await readConsumers(mover))[0]?.shards.map(({ failing: count }) => count)
+  await poll(failing).toEqual([1, 1])
 })
