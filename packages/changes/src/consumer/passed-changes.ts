@@ -71,7 +71,7 @@ export function createPassedChanges(
 
   /** Forgets that changes were passed on whose entities have come back: they are passed on anew if these leave again. */
   function takeBack(partition: HeldPartition): void {
-    for (const change of [...partition.failing.values()])
+    for (const change of partition.failing.values())
       if (change.passed !== undefined && !isOver(change, partition))
         partition.failing.set(change.id, { ...change, passed: undefined })
   }
@@ -92,7 +92,7 @@ export function createPassedChanges(
       const behind = new Map(held.map((partition) => [partition, partition.place.updated]))
       const sent = await send(held.flatMap(changesOf), options)
       for (const partition of held)
-        for (const change of [...partition.failing.values()]) {
+        for (const change of partition.failing.values()) {
           const to = sent.get(change)
           if (to === undefined) continue
           const { passed, id } = change

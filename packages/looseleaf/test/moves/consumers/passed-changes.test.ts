@@ -152,6 +152,7 @@ test('a failing change that was passed on holds no later change of its bucket ba
   while (buckets.ofId(parseId(near)) !== buckets.ofId(parseId(bad))) near = store.newId()
   const { version } = await store.put({ n: 2 }, { id: near })
   await consumed.reach(new Map([[near, version]]))
+  expect(consumed.versions.get(near)).toEqual([version])
   // The old shard still keeps the change.
   const failing = async (): Promise<unknown> =>
     (await readConsumers(mover))[0]?.shards.map(({ failing: count }) => count)
