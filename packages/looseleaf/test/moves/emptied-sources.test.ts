@@ -1,5 +1,5 @@
 import { LooseleafError, parseId, type EntityId } from '@looseleaf/core'
-import type { ShardCatalog } from '@looseleaf/core/internal'
+import { unionOfRanges, type ShardCatalog } from '@looseleaf/core/internal'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { emptySources, openMoves } from '@looseleaf/mover/internal'
 import {
@@ -125,6 +125,21 @@ test('the deletes of a source go on after each change of its catalog from where 
   // No page of entities is read again, because the entities before it are gone.
   expect(pagesRead.filter((after) => after === 0)).toHaveLength(1)
   expect(pagesRead.length).toBeGreaterThan(1)
+})
+
+test('the deletes of a source begin again when a bucket that it had again has left once more', async () => {
+  await fillBuckets(20)
+  await endWithout()
+  const { owns } = await moving.servesOf(0)
+  await moving.setServes(0, { ...(await moving.servesOf(0)), owns: unionOfRanges(owns, '0-3') })
+  // The bucket leaves when the entities of the others are deleted.
+  const onStatement = async (): Promise<void> => {
+    const serves = await moving.servesOf(0)
+    if (pagesRead.length > 0 && serves.owns !== owns) await moving.setServes(0, { ...serves, owns })
+  }
+  pagesRead = []
+  await emptySource({ ...work, onStatement })
+  expect(await entitiesOn(0)).toBe(0)
 })
 
 test('the source of a move whose announcement has not ended is left alone', async () => {
