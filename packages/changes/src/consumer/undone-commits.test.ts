@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import {
   createReferenceDriver,
   type ReferenceDriver,
@@ -67,6 +68,30 @@ it.each(['with other changes', 'without'])(
     expect(received).not.toContain('undone')
   },
 )
+
+it('a consumer receives a long state whose replacement a crash has undone while the page was read', async () => {
+  const received: unknown[] = []
+  // A body that a page leaves out, so that it is read after the page.
+  const long = randomBytes(40_000).toString('base64')
+  const { id } = await store.put({ n: 'stays', long })
+  let durable: ShardState | undefined
+  const crash = (): void => reference.shards[0]!.fallBack(durable!, 'everything')
+  const replaceVisibly = async (): Promise<void> => {
+    durable = reference.shards[0]!.state()
+    await store.put({ n: 'undone', long }, { id })
+  }
+  const isFlush = ({ operation }: FaultyCall): boolean => operation === 'flush' || operation === 'raiseFloor'
+  const isBodyRead = ({ table, operation }: FaultyCall): boolean =>
+    table === 'entities' && operation === 'read'
+  plan = once(isBodyRead, replaceVisibly, once(isFlush, crash))
+  consumer = consume(store, 'search', ({ entity }) => void received.push(entity?.['n']), {
+    from: 'beginning',
+    pollMs: 10,
+  })
+  await until(() => received.length > 0)
+  expect(durable).toBeDefined()
+  expect(received).toEqual(['stays'])
+})
 
 it('an idle consumer flushes once a round, by raising the floor, and moves past empty stretches', async () => {
   consumer = consume(store, 'search', () => {}, { from: 'beginning', pollMs: 10 })
