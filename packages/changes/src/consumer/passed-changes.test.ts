@@ -59,3 +59,24 @@ test('a failing change that was passed on is handled once, although its letter c
   await until(() => consumer.status().shards.every(({ failing }) => failing === 0))
   expect(handled).toBe(1)
 })
+
+test('a failing change is not passed on while its partition cannot be saved', async () => {
+  let looks = 0
+  let passed = 0
+  const watchCalls = (call: FaultyCall): undefined => {
+    if (call.shard === 0 && call.table === 'tasks' && call.operation === 'loadAll') looks++
+    if (savesMoved(call)) passed++
+  }
+  search.plan = (call) => {
+    watchCalls(call)
+    return call.shard === 0 && call.operation === 'saveAll' ? gone : undefined
+  }
+  await mover.shards.move(PLAN)
+  const before = looks
+  await until(() => looks >= before + 10)
+  expect(passed).toBe(0)
+  search.plan = watchCalls
+  isDown = false
+  await until(() => handled > 0)
+  expect(passed).toBeGreaterThan(0)
+})
