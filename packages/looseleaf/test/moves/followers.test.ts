@@ -9,6 +9,7 @@ import { expect, test } from 'vitest'
 import { moveBuckets, resumeMoves } from '@looseleaf/mover/internal'
 import { moveUntil } from './consumers/moving.ts'
 import { contentsOf, filledStore, itemOf, openStore, SOME_BUCKETS } from './stores.ts'
+import { sealedBy } from './two-groups.ts'
 
 const POLL_MS = 10
 /** Title of the entity that ends a loop. */
@@ -154,6 +155,24 @@ test.each([
   },
   20_000,
 )
+
+test('changes leave out a copy that was made just before its bucket was handed over', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await openStore(driver)
+  const isIn = entitiesIn(store.context, SOME_BUCKETS)
+  let id: EntityId
+  do id = store.newId()
+  while (!isIn(parseId(id)))
+  let seals = 0
+  const watched = faultyDriver(driver, (call) => {
+    if (sealedBy(call) === undefined || ++seals > 1) return undefined
+    return { before: async () => void (await store.put({ ...itemOf(1) }, { id })) }
+  })
+  await moveUntil(await openStore(watched, leapingTime()), 'emptying')
+  await putLast(store)
+  const changes = await collect(await openStore(driver), 'beginning')
+  expect(changes.get(id)).toHaveLength(1)
+})
 
 test('a reader of changes that is too slow for a move is CHANGES_GONE, and gets no newer state before', async () => {
   const driver = await memoryShards(2).connect()
