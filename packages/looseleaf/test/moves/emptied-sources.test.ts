@@ -1,5 +1,5 @@
 import { LooseleafError, parseId, type EntityId } from '@looseleaf/core'
-import { unionOfRanges, type ShardCatalog } from '@looseleaf/core/internal'
+import { unionOfRanges, type ShardCatalog, type ShardServes } from '@looseleaf/core/internal'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { emptySources, openMoves } from '@looseleaf/mover/internal'
 import {
@@ -29,12 +29,19 @@ let statements: number
 let pagesRead: number[]
 /** Number of a shard whose table of tasks cannot be read. */
 let silent: number | undefined
+/** Runs once, before the next raise of the floor of shard 0. */
+let beforeRaise: (() => Promise<void>) | undefined
 
 beforeEach(async () => {
-  silent = undefined
+  silent = beforeRaise = undefined
   pagesRead = []
   moving = await announcedMove(({ shard, table, operation, args }) => {
     if (shard === 0 && operation === 'pageByAdded') pagesRead.push(args[0] as number)
+    if (shard === 0 && operation === 'raiseFloor' && beforeRaise !== undefined) {
+      const before = beforeRaise
+      beforeRaise = undefined
+      return { before }
+    }
     return shard === silent && table === 'tasks' ? { before: () => Promise.reject(DOWN) } : undefined
   })
   statements = 0
@@ -164,6 +171,20 @@ test('a source keeps its rows while a shard that may know a consumer does not an
   expect(await entitiesOn(0)).toBe(5)
   silent = undefined
   expect(await emptySource(work)).toMatchObject({ entities: 5 })
+})
+
+test('a mover leaves the record of another one that is emptying the source already', async () => {
+  await fillBuckets(5)
+  await endWithout()
+  let first: ShardServes | undefined
+  beforeRaise = async () => {
+    await emptySource(work)
+    first = await moving.servesOf(0)
+  }
+  expect(await emptySource(work)).toEqual({ entities: 0, rows: 0 })
+  // A follower that began between the two floors takes the copies, because the rows were being deleted.
+  expect(first?.away).toMatchObject([{ emptied: expect.any(Number) as number }])
+  expect(await moving.servesOf(0)).toEqual(first)
 })
 
 test('a source keeps the buckets that have come back, and those of another announced move', async () => {
