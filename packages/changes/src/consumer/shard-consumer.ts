@@ -262,7 +262,6 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       return busy.occupy(partition.number, () => handOver(partition, partitionRows, beginBy, onDone, 'retry'))
     })
     await busy.wait(begun, RETRY_MS)
-    hasNews = true
     return true
   }
 
