@@ -205,6 +205,17 @@ describe('the kinds of a registered consumer', () => {
     expect(String(errors.at(-1))).toContain('registered for entities of all kinds')
   })
 
+  test('a consumer that is started with a part of its kinds ends with BAD_OPTION', async () => {
+    const both = consume(store, 'deliver', keep, { ...QUICK, kinds: [Comment, Entry] })
+    await expectSoon(() => both.status().shards.every(({ partitions }) => partitions === 8)).toBe(true)
+    await both.stop()
+    await using consumer = consume(store, 'deliver', keep, { ...QUICK, onError, kinds: [Entry] })
+    await expectSoon(() => consumer.status().isRunning).toBe(false)
+    expect(String(errors[0])).toContain(
+      'registered for entities of the kinds comment, entry, and was started for entities of the kinds entry',
+    )
+  })
+
   test('a renamed kind is the registered one', async () => {
     await register([Comment])
     await Comment.in(store).insert({ text: 'nice' })
@@ -267,6 +278,24 @@ describe('the bodies of other kinds', () => {
     for await (const { item } of Entry.in(other).changes({ from: 'beginning' }))
       if (item?.title === 'one') break
     expect(codec.decoded).toBe(2)
+  })
+
+  test('bodies of other kinds are not decoded while a change of their partition fails', async () => {
+    const codec = counting(true)
+    await using other = await openKinds(memoryShards(1), codec)
+    await Entry.in(other).insert({ title: 'bad', likes: 0 })
+    const handler = (change: ChangedItem<typeof Entry>): void => {
+      if (change.item?.title === 'bad') throw new Error('bad')
+      keep(change)
+    }
+    await using consumer = consume(other, 'deliver', handler, { ...QUICK, retryMs: 60_000, kinds: [Entry] })
+    await expectSoon(() => consumer.status().shards[0]?.failing).toBe(1)
+    await fillInboxes(other, 100)
+    codec.decoded = 0
+    await Entry.in(other).insert({ title: 'last', likes: 0 })
+    await expectSoon(() => handled).toEqual(['entry last'])
+    await consumer.stop()
+    expect(codec.decoded).toBe(1)
   })
 
   test('entities of other kinds are left out with a codec that cannot tell the kind of a body', async () => {

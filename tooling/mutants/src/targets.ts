@@ -67,7 +67,10 @@ const MUTATED_CODE: readonly MutatedCode[] = [
   },
   {
     code: ['packages/changes/src/{consumer,records,report,watch}/*.ts'],
-    tests: ['packages/changes/src/**/*.test.ts', 'packages/looseleaf/test/moves/consumers/!(*.int).test.ts'],
+    tests: [
+      'packages/changes/src/**/*.test.ts',
+      'packages/looseleaf/test/{consumed-kinds,moves/consumers/!(*.int)}.test.ts',
+    ],
   },
   {
     code: ['packages/kinds/src/*.ts'],

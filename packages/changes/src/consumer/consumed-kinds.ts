@@ -130,7 +130,7 @@ export function requireKinds(
 ): void {
   const isNamed = ({ shape }: ConsumedKind): boolean => shape.names.some((name) => registered?.includes(name))
   const isGiven = (name: string): boolean => kinds?.some(({ shape }) => shape.names.includes(name)) === true
-  if ((registered ?? []).every(isGiven) && (kinds ?? []).every(isNamed) && !registered === !kinds) return
+  if ((registered ?? []).every(isGiven) && (kinds ?? []).every(isNamed)) return
   const textOf = (names: readonly string[] | undefined): string =>
     names === undefined ? 'entities of all kinds' : `entities of the kinds ${names.join(', ')}`
   throw badOption(
