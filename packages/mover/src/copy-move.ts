@@ -91,7 +91,7 @@ async function compareRows(job: MoveJob): Promise<number> {
   const { lease, work, tuning } = job
   for (;;) {
     const { found, later } = await copyAllRows(job, { comparing: true })
-    lease.record.waitsFor = later === 0 ? '' : `${later} claims that a failover may give to other entities`
+    lease.record.waitsFor = later === 0 ? '' : `a failover may give ${later} of its claims to other entities`
     if (later === 0) return found
     await lease.sleep(Math.max(tuning.pollMs, deleteDelayMs(work.context)))
   }

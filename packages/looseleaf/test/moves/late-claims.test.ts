@@ -1,7 +1,7 @@
-import { formatId, type Driver } from '@looseleaf/core'
+import { formatId, type Driver, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { tableSpec } from '@looseleaf/index-engine/internal'
-import { moveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets, movesOf } from '@looseleaf/mover/internal'
 import { DataStore } from '@looseleaf/store'
 import { keepOpen } from '@looseleaf/testkit'
 import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
@@ -34,7 +34,20 @@ test('a move waits until its target can take over the claim of an attempt that a
   await driver.shards[1]!.claims(claims).take([
     { key: [Buffer.from(name)], entityId: dead, version: time.now() * 1000 },
   ])
-  expect(await moveBuckets(store, { from: 0, to: 1, buckets: '0-2047' })).toMatchObject({ state: 'done' })
+  const waits: unknown[] = []
+  const sleeping: Time = {
+    ...time,
+    async sleep(milliseconds, signal) {
+      await time.sleep(milliseconds, signal)
+      const [move] = await movesOf(store)
+      if (move?.state === 'checking') waits.push([milliseconds, move.heldUpBy])
+    },
+  }
+  const mover = await DataStore.open({ shards: keepOpen(driver), indexes: [byName], time: sleeping })
+  onTestFinished(() => mover.close())
+  expect(await moveBuckets(mover, { from: 0, to: 1, buckets: '0-2047' })).toMatchObject({ state: 'done' })
+  // The lease is renewed each ten seconds of the wait, which is as long as `deleteDelayMs`.
+  expect(waits).toContainEqual([10_000, 'a failover may give 1 of its claims to other entities'])
   const [claim] = await driver.shards[1]!.index(claims).scan({ prefix: [], order: 'asc', limit: 1 })
   expect(formatId(claim!.entityId)).toBe(id)
   await expect(store.put({ name })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })

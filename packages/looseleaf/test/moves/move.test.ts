@@ -33,6 +33,7 @@ test('a move hands 2,000 entities over with their tombstones, index rows and cla
   expect(report).toMatchObject({ state: 'done', handedOver: 1_024, heldUpBy: undefined, next: undefined })
   expect(report.seals.groups).toBe(16)
   expect(report.counts.compared).toBe(report.counts.entities)
+  expect(progress.some(({ rate }) => rate > 0)).toBe(true)
   expect(await movesOf(store)).toEqual([])
   expect([...new Set(progress.map(({ step }) => step))]).toEqual([
     'copying',
