@@ -3,12 +3,17 @@ import type { Equivalents } from '../equivalent.ts'
 const hasEpochs = 'A catalog has an epoch for every shard.'
 const noText = 'A text that is absent is no record either.'
 const oneOfEach = 'There is at most one that fits.'
+const hasMoves = 'A layout has moves from its first move on.'
 const isComing = 'A departure that is due has a record that comes.'
 
 /** Reasons of moves, batches and local rows. */
 export const moves: Equivalents = {
   'changes/consumer/due-rows': {
     'createReadDueRows: rows.get(id)?.version → rows.get(id).version': 'Every due change has a row by then.',
+  },
+  'changes/consumer/row-handler': {
+    'createRowHandler.isWanted: partition.failing.size > 0 && partition.failing.has(formatId(row.id)) → (partition.failing.has(formatId(row.id)))':
+      'A shortcut: without it the same is computed.',
   },
   'changes/consumer/places': {
     'earliestOf: comparePlaces(place, earliest) < 0 → comparePlaces(place, earliest) <= 0':
@@ -47,6 +52,9 @@ export const moves: Equivalents = {
   'protocol/moves/announce': {
     'requireUnannounced: moves.find((move) => withoutRanges(buckets, move.buckets) !== buckets) → moves.findLast((move) => withoutRanges(buckets, move.buckets) !== buckets)':
       'The plan is refused, whichever of the moves is named.',
+    'changeMove: layout.moves?.find → layout.moves.find': hasMoves,
+    'changePhase: layout.moves?.map → layout.moves.map': hasMoves,
+    'withoutMove: layout.moves?.filter → layout.moves.filter': hasMoves,
     'changeMove: layout.moves?.find((move) => move.id === id) → layout.moves?.findLast((move) => move.id === id)':
       oneOfEach,
   },
@@ -60,7 +68,7 @@ export const moves: Equivalents = {
     'discardPending: removals.length > 0 → true': 'To delete nothing changes nothing.',
   },
   'protocol/moves/empty': {
-    'foreignBuckets: layout?.moves ?? [] → (layout?.moves)': 'A layout has moves from its first move on.',
+    'foreignBuckets: layout?.moves ?? [] → (layout?.moves)': hasMoves,
   },
   'protocol/moves/noted-waits': {
     'noteWait: layout?.moves?.find(({ buckets }) => rangesInclude(buckets, String(bucket))) → layout?.moves?.findLast(({ buckets }) => rangesInclude(buckets, String(bucket)))':
