@@ -2,6 +2,7 @@ import { LooseleafError, type CallOptions } from '@looseleaf/core'
 import {
   backOffMs,
   unionOfRanges,
+  withoutRanges,
   type ArrivedBuckets,
   type AwayBuckets,
   type ShardServes,
@@ -198,10 +199,16 @@ function begun(
     const [coming] = ofMove(serves.coming, move)
     return { move, attempt, buckets: some, from, end, begin, afterAddedId: coming?.afterAddedId ?? 0 }
   })
+  const moves = new Set(due.map(({ move }) => move))
+  const coming = (serves.coming ?? []).flatMap((record) => {
+    if (!moves.has(record.move)) return [record]
+    const kept = withoutRanges(record.buckets, buckets)
+    return kept === '' ? [] : [{ ...record, buckets: kept }]
+  })
   return {
     ...serves,
     owns: unionOfRanges(serves.owns, buckets),
-    coming: withoutBuckets(serves.coming, buckets),
+    coming: coming.length === 0 ? undefined : coming,
     arrived: [...(withoutBuckets(serves.arrived, buckets) ?? []), ...arrived],
   }
 }
