@@ -6,6 +6,7 @@ import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { gone, Search, until } from '../../test/search.ts'
 import type { Consumer } from './consume.ts'
+import { createPassedChanges } from './passed-changes.ts'
 
 const PLAN = { from: 0, to: 1, buckets: '0-1023' }
 
@@ -79,4 +80,17 @@ test('a failing change is not passed on while its partition cannot be saved', as
   isDown = false
   await until(() => handled > 0)
   expect(passed).toBeGreaterThan(0)
+})
+
+test('a process that has slept looks at the buckets of its shard before it passes a failing change on', async () => {
+  let isAway = true
+  const moved = { isOver: () => isAway, learn: async () => void (isAway = false) }
+  const leases = { save: () => expect.unreachable('The bucket has come back.') }
+  const passing = createPassedChanges(store.context, { shard: 0, consumer: 'search', moved, leases })
+  const failing = new Map([[id, { id, version: 1, attempts: 1, error: '', failedAt: 1 }]])
+  await passing.passOn(
+    [{ number: 0, place: { updated: 9, addedId: 0 }, since: 0, failing, isHeld: true }],
+    {},
+  )
+  expect(failing.size).toBe(1)
 })

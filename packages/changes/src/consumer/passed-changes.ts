@@ -20,7 +20,7 @@ export interface PassedChanges {
 export interface PassedChangesOptions {
   readonly shard: number
   readonly consumer: string
-  readonly moved: Pick<MovedRows, 'isOver'>
+  readonly moved: Pick<MovedRows, 'isOver' | 'learn'>
   readonly leases: Pick<PartitionLeases, 'save'>
 }
 
@@ -35,12 +35,12 @@ export function createPassedChanges(
     changes: readonly Failing[],
     options: CallOptions,
   ): Promise<ReadonlyMap<Failing, number>> {
-    let { placement } = context.catalog.current()
+    // By an earlier layout, a process that slept would pass a change to a shard that has left the store since.
+    const { placement } = await context.catalog.reload(options)
     const ownerOf = ({ id }: Failing): number => placement.shardOfId(parseId(id))
     // A shard that has lost the entity would take the change up in another partition than that of the entity.
     const hasLeft = (change: Failing): boolean =>
       ownerOf(change) !== shard && placement.isServed(parseId(change.id))
-    if (!changes.every(hasLeft)) ({ placement } = await context.catalog.reload(options))
     const sent = new Map<Failing, number>()
     for (const [number, some] of Map.groupBy(changes.filter(hasLeft), ownerOf)) {
       const owner = shardAt(context, number)
@@ -84,6 +84,9 @@ export function createPassedChanges(
     isOver,
     async passOn(partitions, options) {
       partitions.forEach(takeBack)
+      if (partitions.every((partition) => changesOf(partition).length === 0)) return
+      // A bucket may have come back since this process has looked.
+      await moved.learn((await shardAt(context, shard).entities.floor(options)).epoch)
       if (partitions.every((partition) => changesOf(partition).length === 0)) return
       // 1. The owner takes a change up, and hands over a state that was written there.
       // 2. Another process continues here, at a saved place before the change, and hands an older state over.
