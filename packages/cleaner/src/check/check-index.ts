@@ -7,7 +7,7 @@ import { danglingAmong } from '../look/dangling-among.ts'
 import { derivedBatches } from '../look/derive-entity.ts'
 import { inspect } from '../look/inspect.ts'
 import { isRead } from '../look/is-read.ts'
-import { entitiesOfShard, movedEntities } from '../look/walk-entities.ts'
+import { entitiesOfShard, unreadEntities } from '../look/walk-entities.ts'
 import { recheck } from '../look/recheck.ts'
 import { checkName } from '../pass/check-names.ts'
 import { reportDuplicates } from '../look/report-duplicates.ts'
@@ -173,7 +173,7 @@ async function compareEntry(
       (signal) => limit(() => checkRows({ ...pass, signal }, target, shard, keptMs + settleMs, counts)),
     ]),
   )
-  await toRows(pass, movedEntities(pass, unread))
+  await toRows(pass, unreadEntities(pass, unread))
   const { entities, misfits, undecodable } = pass.tally
   return {
     ...counts,

@@ -18,7 +18,7 @@ export async function* entitiesOfShard(pass: Pass, shard: number, unread: Set<nu
  * Yields the entities of buckets that no shard has owned while it was read: they may have left a shard before, and come to another one after it
  * was read. Rejects as `walkUnread` does.
  */
-export async function* movedEntities(pass: Pass, unread: Set<number>): Pages {
+export async function* unreadEntities(pass: Pass, unread: Set<number>): Pages {
   const read = (shard: number, after: number): Pages => presentEntities(pass, shard, { after })
   for await (const [rows] of walkUnread(pass.context, unread, read, pass)) yield rows
 }

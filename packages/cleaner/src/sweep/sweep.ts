@@ -2,7 +2,7 @@ import { optionKinds, withCallbacks, type OptionKinds } from '@looseleaf/core/in
 import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
 import { allBuckets, checkStore, pagesOfRows, shardAt, type AnyStore } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
-import { entitiesOfShard, movedEntities } from '../look/walk-entities.ts'
+import { entitiesOfShard, unreadEntities } from '../look/walk-entities.ts'
 import { checkNames } from '../pass/check-names.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
@@ -110,7 +110,7 @@ async function sweepShards(
   // Moved entities may have no owner now, which rejects.
   await pass.removals.settle(pass.signal)
   if (directions.includes('entities') && options.shard === undefined)
-    await entitiesToRows(pass, targets, movedEntities(pass, unread))
+    await entitiesToRows(pass, targets, unreadEntities(pass, unread))
   await pass.removals.settle(pass.signal)
   return pass.tally
 }
