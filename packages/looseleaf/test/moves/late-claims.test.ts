@@ -1,4 +1,4 @@
-import { formatId, type Driver, type Time } from '@looseleaf/core'
+import { formatId, parseId, type Driver, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { moveBuckets, movesOf } from '@looseleaf/mover/internal'
@@ -51,6 +51,30 @@ test('a move waits until its target can take over the claim of an attempt that a
   const [claim] = await driver.shards[1]!.index(claims).scan({ prefix: [], order: 'asc', limit: 1 })
   expect(formatId(claim!.entityId)).toBe(id)
   await expect(store.put({ name })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+})
+
+test('a move takes a key at its target from an entity that does not hold it at the source', async () => {
+  const driver = await memoryShards(2).connect()
+  const shards = keepOpen(driver)
+  const before = await DataStore.open({ shards, migrate: true })
+  const name = ['a', 'b', 'c', 'd', 'e'].find(
+    (text) => before.context.router.shardOfKey(Buffer.from(text)) === 0,
+  )!
+  const [first, second] = await before.putMany([{}, { name }])
+  await before.close()
+  const time = leapingTime()
+  const store = await DataStore.open({ shards, indexes: [byName], migrate: true, time })
+  onTestFinished(() => store.close())
+  const { id } = await store.put({ name }, { id: first!.id })
+  const claims = tableSpec(store.context.catalog.current().indexes.find(({ unique }) => unique)!)
+  // A process fills claims by the catalog of an earlier move, which brought the key to shard 1.
+  const key = [Buffer.from(name)]
+  await driver.shards[1]!.claims(claims).take([
+    { key, entityId: parseId(second!.id), version: second!.version },
+  ])
+  expect(await moveBuckets(store, { from: 0, to: 1, buckets: '0-2047' })).toMatchObject({ state: 'done' })
+  const [claim] = await driver.shards[1]!.index(claims).scan({ prefix: [], order: 'asc', limit: 1 })
+  expect(formatId(claim!.entityId)).toBe(id)
 })
 
 test('a key that an entity gave up stays reserved through a move, because a failover may restore the entity with it', async () => {

@@ -1,11 +1,12 @@
 import { isLooseleafError } from '@looseleaf/core'
 import { bucketsIn, idKey, type CatalogEntry, type IndexRow } from '@looseleaf/core/internal'
-import { bucketOfRow, keyIdentity, tableSpec } from '@looseleaf/index-engine/internal'
+import { bucketOfRow, tableSpec } from '@looseleaf/index-engine/internal'
 import { chunks } from '../chunks.ts'
 import { readAhead } from '../read-ahead.ts'
 import { pagesOfRows } from '../row-pages.ts'
 import { sizeClass } from '../throttle/throttle.ts'
 import { writeAgain } from '../write-early.ts'
+import { freeKeys, rowText } from './free-keys.ts'
 import { heldClaims } from './held-claims.ts'
 import { ROWS_PER_PAGE, ROWS_PER_WRITE } from './discard.ts'
 import { movableBuckets, targetOf, type MoveWork } from './move-work.ts'
@@ -89,22 +90,25 @@ async function missingAmong(
   return rows.filter((row) => (stamps.get(rowText(row)) ?? 0) < row.version)
 }
 
-const rowText = ({ key, entityId }: IndexRow): string => `${idKey(entityId)} ${keyIdentity(key)}`
-
 async function writeAtTarget(
   work: MoveWork,
   entry: CatalogEntry,
   rows: readonly IndexRow[],
 ): Promise<Pick<CopiedRows, 'written' | 'later'>> {
   const { context, move, throttle, signal } = work
-  const written = entry.unique ? await heldClaims(work, entry, rows) : rows
-  if (written.length === 0) return { written: 0, later: 0 }
-  const kind = `write ${entry.table} ${sizeClass(written.length)}`
-  const { later } = await throttle.work(
-    move.to,
-    kind,
-    (measured) => writeAgain(context, entry, move.to, written, signal, measured),
-    signal,
-  )
-  return { written: written.length - later.length, later: later.length }
+  const all = { written: 0, later: 0 }
+  let open = entry.unique ? await heldClaims(work, entry, rows) : rows
+  while (open.length > 0) {
+    const some = open
+    const { duplicates, later } = await throttle.work(
+      move.to,
+      `write ${entry.table} ${sizeClass(some.length)}`,
+      (measured) => writeAgain(context, entry, move.to, some, signal, measured),
+      signal,
+    )
+    all.written += some.length - duplicates.length - later.length
+    all.later += later.length
+    open = await freeKeys(work, entry, duplicates)
+  }
+  return all
 }

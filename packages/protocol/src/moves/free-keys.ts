@@ -1,0 +1,63 @@
+import { isLooseleafError } from '@looseleaf/core'
+import { idKey, type CatalogEntry, type IndexRow, type Key } from '@looseleaf/core/internal'
+import { keyIdentity, tableSpec } from '@looseleaf/index-engine/internal'
+import type { DuplicateKey } from '../write-early.ts'
+import { endedMove, sourceOf, targetOf, type MoveWork } from './move-work.ts'
+import { loadOwn } from './own-buckets.ts'
+
+/**
+ * Deletes claims at the target whose keys other entities hold at the source, and returns the claims that the target can take then. Two committed
+ * entities may have one key while claims are being filled:
+ * 1. The source has the claim of the first one.
+ * 2. A process with the catalog of an earlier move fills claims, and takes the key at the target for the second one.
+ * 3. The buckets are handed over. The first one has no claim any more.
+ * 4. The second one gives the key up, and a third one takes it from there.
+ *
+ * The source decides: every attempt takes its claims there first, as long as the catalog of the target has the move in the phase `both`. The
+ * deletes carry the epoch of that catalog. Throws `CONFLICT` if the phase is over.
+ */
+export async function freeKeys(
+  work: MoveWork,
+  entry: CatalogEntry,
+  duplicates: readonly DuplicateKey[],
+): Promise<readonly IndexRow[]> {
+  if (duplicates.length === 0) return []
+  const { context, move, signal } = work
+  const spec = tableSpec(entry)
+  const { catalog } = await loadOwn(context, move.to, { signal })
+  if (!catalog.layout?.moves?.some(({ id, phase }) => id === move.id && phase === 'both'))
+    throw endedMove(move, 'another process has switched its reads')
+  const claims = duplicates.map(({ claim }) => claim)
+  const [[atSource = []], [atTarget = []]] = await Promise.all([
+    sourceOf(work).rowsOf(
+      [spec],
+      claims.map(({ entityId }) => entityId),
+      { signal },
+    ),
+    targetOf(work).rowsOf(
+      [spec],
+      duplicates.map(({ holder }) => holder),
+      { signal },
+    ),
+  ])
+  const held = new Set(atSource.map(rowText))
+  const strays = new Map(atTarget.map((row) => [rowText(row), row]))
+  const open = duplicates.filter(({ claim }) => held.has(rowText(claim)))
+  const removals = open.flatMap(({ claim: { key }, holder }) => {
+    const stray = strays.get(rowText({ key, entityId: holder }))
+    return stray === undefined ? [] : [{ key, entityId: holder, before: stray.version + 1 }]
+  })
+  try {
+    if (removals.length > 0)
+      await targetOf(work).index(spec).remove(removals, { epoch: catalog.epoch, signal })
+  } catch (error) {
+    // The caller tries to take the claims again, and finds the holders by the new catalog.
+    if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
+  }
+  return open.map(({ claim }) => claim)
+}
+
+/** Names a row among those of its index. */
+export function rowText({ key, entityId }: { readonly key: Key; readonly entityId: Uint8Array }): string {
+  return `${idKey(entityId)} ${keyIdentity(key)}`
+}
