@@ -25,12 +25,27 @@ export interface SeedProcesses {
   stop(): void
 }
 
+/**
+ * Jobs of a process, until another one takes its place. Calls of processes that crash in a life never end, so signals with their listeners
+ * stay in memory.
+ */
+const MAX_JOBS = 100
+
 export function startSeedProcesses(count: number): SeedProcesses {
   const children: (ChildProcess | undefined)[] = []
   return {
-    all: Array.from({ length: count }, (_, n) => ({
-      run: async (job) => answerOf((children[n] ??= await start()), job),
-    })),
+    all: Array.from({ length: count }, (_, n) => {
+      let jobs = 0
+      return {
+        async run(job) {
+          if (jobs++ % MAX_JOBS === 0) {
+            children[n]?.disconnect()
+            children[n] = await start()
+          }
+          return answerOf(children[n]!, job)
+        },
+      }
+    }),
     stop() {
       for (const child of children.splice(0)) if (child?.connected === true) child.disconnect()
     },

@@ -38,6 +38,8 @@ must have the last state of every entity after each round.`,
     runs.simulations > 0 &&
       `**[Simulation](${TABLES}#simulation).** The store runs on simulated shards, and a seed chooses the order of all steps and faults. A violation can be
 repeated by its seed.`,
+    `**[Growth](growing.md#measured).** Shards join a store in use, take buckets and leave again, with and without kills. An oracle that shares no code
+with the store judges every answer, and at the end every row.`,
     runs.galera > 0 &&
       `**[Galera](${TABLES}#galera).** A cluster of three nodes loses the node that is written to.`,
     runs.mysql &&

@@ -39,6 +39,8 @@ const ALONE: Readonly<Record<string, string>> = {
 const WITH: Readonly<Record<string, string>> = {
   replicas: 'reads from replicas',
   cache: 'a shared cache',
+  moves: 'buckets that move',
+  near: 'entities near each other',
 }
 
 /** Renders the run in which every seed chooses its life, and the runs with a single kind of life. */
