@@ -1,6 +1,6 @@
 import { parseId, type CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { deleteDelayMs, PARTITIONS, shardAt, type MovedRows } from '@looseleaf/protocol/internal'
+import { deleteDelayMs, PARTITIONS, placeAt, shardAt, type MovedRows } from '@looseleaf/protocol/internal'
 import { addLetters, foundLetters } from '../records/dead-letters.ts'
 import type { Failing, PassedOn } from '../records/partition-record.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
@@ -29,6 +29,27 @@ export function createPassedChanges(
   { shard, consumer, moved, leases }: PassedChangesOptions,
 ): PassedChanges {
   const isOver = ({ id }: Failing, { place }: HeldPartition): boolean => moved.isOver(parseId(id), place)
+
+  /**
+   * Returns where a change was passed on since its entity has left; undefined if it was not. Before that the entity may have left once, and
+   * come back.
+   */
+  const passedOf = ({ id, passed }: Failing): PassedOn | undefined =>
+    passed !== undefined && moved.isOver(parseId(id), placeAt(passed.behind)) ? passed : undefined
+
+  /** Tells whether a failover of the shard can no longer lose a change that was passed on. A time ahead of the clock tells nothing. */
+  const isSafe = ({ at }: PassedOn): boolean => {
+    const now = context.time.now()
+    return at <= now && now - at >= deleteDelayMs(context)
+  }
+  const isDue = (change: Failing): boolean => {
+    const passed = passedOf(change)
+    return passed === undefined || passed.at > context.time.now() || isSafe(passed)
+  }
+
+  /** Returns the changes of a partition that are to be sent now. */
+  const changesOf = (partition: HeldPartition): readonly Failing[] =>
+    [...partition.failing.values()].filter((change) => isOver(change, partition) && isDue(change))
 
   /** Sends changes to their owners, and returns those that arrived, and are on disk there, with the numbers of the owners. */
   async function send(
@@ -61,29 +82,9 @@ export function createPassedChanges(
     return sent
   }
 
-  /** Tells whether a failover of the shard can no longer lose a change that was passed on. A time ahead of the clock tells nothing. */
-  const isSafe = ({ at }: PassedOn): boolean => {
-    const now = context.time.now()
-    return at <= now && now - at >= deleteDelayMs(context)
-  }
-  const isDue = ({ passed }: Failing): boolean =>
-    passed === undefined || passed.at > context.time.now() || isSafe(passed)
-
-  /** Forgets that changes were passed on whose entities have come back: they are passed on anew if these leave again. */
-  function takeBack(partition: HeldPartition): void {
-    for (const change of partition.failing.values())
-      if (change.passed !== undefined && !isOver(change, partition))
-        partition.failing.set(change.id, { ...change, passed: undefined })
-  }
-
-  /** Returns the changes of a partition that are to be sent now. */
-  const changesOf = (partition: HeldPartition): readonly Failing[] =>
-    [...partition.failing.values()].filter((change) => isOver(change, partition) && isDue(change))
-
   return {
     isOver,
     async passOn(partitions, options) {
-      partitions.forEach(takeBack)
       if (partitions.every((partition) => changesOf(partition).length === 0)) return
       // A bucket may have come back since this process has looked.
       await moved.learn((await shardAt(context, shard).entities.floor(options)).epoch)
@@ -98,7 +99,8 @@ export function createPassedChanges(
         for (const change of partition.failing.values()) {
           const to = sent.get(change)
           if (to === undefined) continue
-          const { passed, id } = change
+          const { id } = change
+          const passed = passedOf(change)
           const isKept = deleteDelayMs(context) > 0 && !(passed?.to === to && isSafe(passed))
           if (!isKept) partition.failing.delete(id)
           else
