@@ -3,9 +3,10 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { bucketsOf, type EngineContext } from '@looseleaf/index-engine/internal'
 import { partitionNumbers } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
-import { keepOpen } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { gone } from '../../test/search.ts'
 import { readLetters } from '../records/dead-letters.ts'
 import type { Failing, PassedOn } from '../records/partition-record.ts'
 import type { HeldPartition } from './partition-leases.ts'
@@ -19,11 +20,14 @@ let memory: Driver
 let store: DataStore
 let context: EngineContext
 let now: number
+let isSilent: boolean
 let partition: HeldPartition
 
 beforeEach(async () => {
   memory = await memoryShards(3).connect()
-  store = await DataStore.open({ shards: keepOpen(memory), migrate: true, deleteDelayMs: DELAY_MS })
+  isSilent = false
+  const faulty = faultyDriver(memory, ({ shard }) => (isSilent && shard === 2 ? gone : undefined))
+  store = await DataStore.open({ shards: keepOpen(faulty), migrate: true, deleteDelayMs: DELAY_MS })
   now = store.context.time.now()
   context = { ...store.context, time: { ...store.context.time, now: () => now } }
   partition = { number: 0, place: { updated: END, addedId: 0 }, since: 0, failing: new Map(), isHeld: true }
@@ -114,6 +118,17 @@ test('a change whose time is ahead of the clock is passed on anew', async () => 
   const { id } = fail(idOn(1), { to: 1, at: now + 1, behind: END })
   await createPassing().passOn([partition], {})
   expect(partition.failing.get(id)?.passed).toEqual({ to: 1, at: now, behind: END })
+})
+
+test('a change is passed on once to a shard that answers, while the owner of another one does not', async () => {
+  const [first, second] = [fail(idOn(2)), fail(idOn(1))]
+  isSilent = true
+  const passing = createPassing()
+  await expect(passing.passOn([partition], {})).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  expect(await lettersOn(1)).toEqual([second.id])
+  await expect(passing.passOn([partition], {})).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  expect(await lettersOn(1)).toEqual([])
+  expect(partition.failing.get(first.id)).toBe(first)
 })
 
 test('a process with an old layout passes a change to the shard that has its entity by now', async () => {

@@ -51,11 +51,34 @@ export function createPassedChanges(
   const changesOf = (partition: HeldPartition): readonly Failing[] =>
     [...partition.failing.values()].filter((change) => isOver(change, partition) && isDue(change))
 
-  /** Sends changes to their owners, and returns those that arrived, and are on disk there, with the numbers of the owners. */
+  /** Sends changes to their owner, and returns those that arrived, and are on disk there. */
+  async function sendTo(
+    number: number,
+    changes: readonly Failing[],
+    options: CallOptions,
+  ): Promise<readonly Failing[]> {
+    const owner = shardAt(context, number)
+    const ids = changes.map(({ id }) => parseId(id))
+    const rows = await owner.entities.checksums(ids, options)
+    // A deletion whose tombstone was purged is retried in any partition.
+    const partitions = new Map(changes.map((change, i) => [change, (rows[i]?.addedId ?? 0) % PARTITIONS]))
+    const groups = Map.groupBy(changes, (change) => partitions.get(change) as number)
+    const placeOf = (partition: number) => ({ shard: number, partition, list: 'moved' as const })
+    for (const [partition, letters] of groups)
+      await addLetters(context, consumer, placeOf(partition), letters, options)
+    await owner.flush(options)
+    // Letters that are there after the flush are on disk. A server that has restarted in between may have lost them; they are sent again.
+    const sent: Failing[] = []
+    for (const [partition, letters] of groups)
+      sent.push(...(await foundLetters(context, consumer, placeOf(partition), letters, options)))
+    return sent
+  }
+
+  /** Sends changes to their owners. Returns the numbers of the owners of those that arrived, and the errors of owners that took none. */
   async function send(
     changes: readonly Failing[],
     options: CallOptions,
-  ): Promise<ReadonlyMap<Failing, number>> {
+  ): Promise<{ readonly sent: ReadonlyMap<Failing, number>; readonly failures: readonly unknown[] }> {
     // By an earlier layout, a process that slept would pass a change to a shard that has left the store since.
     const { placement } = await context.catalog.reload(options)
     const ownerOf = ({ id }: Failing): number => placement.shardOfId(parseId(id))
@@ -63,23 +86,18 @@ export function createPassedChanges(
     const hasLeft = (change: Failing): boolean =>
       ownerOf(change) !== shard && placement.isServed(parseId(change.id))
     const sent = new Map<Failing, number>()
-    for (const [number, some] of Map.groupBy(changes.filter(hasLeft), ownerOf)) {
-      const owner = shardAt(context, number)
-      const ids = some.map(({ id }) => parseId(id))
-      const rows = await owner.entities.checksums(ids, options)
-      // A deletion whose tombstone was purged is retried in any partition.
-      const partitions = new Map(some.map((change, i) => [change, (rows[i]?.addedId ?? 0) % PARTITIONS]))
-      const groups = Map.groupBy(some, (change) => partitions.get(change) as number)
-      const placeOf = (partition: number) => ({ shard: number, partition, list: 'moved' as const })
-      for (const [partition, letters] of groups)
-        await addLetters(context, consumer, placeOf(partition), letters, options)
-      await owner.flush(options)
-      // Letters that are there after the flush are on disk. A server that has restarted in between may have lost them; they are sent again.
-      for (const [partition, letters] of groups)
-        for (const change of await foundLetters(context, consumer, placeOf(partition), letters, options))
-          sent.set(change, number)
-    }
-    return sent
+    const failures: unknown[] = []
+    // Changes that one owner has must not be sent there again and again while another owner does not answer.
+    await Promise.all(
+      Array.from(Map.groupBy(changes.filter(hasLeft), ownerOf), async ([number, some]) => {
+        try {
+          for (const change of await sendTo(number, some, options)) sent.set(change, number)
+        } catch (error) {
+          failures.push(error)
+        }
+      }),
+    )
+    return { sent, failures }
   }
 
   return {
@@ -94,7 +112,7 @@ export function createPassedChanges(
       await leases.save()
       const held = partitions.filter(({ isHeld }) => isHeld)
       const behind = new Map(held.map((partition) => [partition, partition.place.updated]))
-      const sent = await send(held.flatMap(changesOf), options)
+      const { sent, failures } = await send(held.flatMap(changesOf), options)
       for (const partition of held)
         for (const change of partition.failing.values()) {
           const to = sent.get(change)
@@ -110,6 +128,7 @@ export function createPassedChanges(
             })
         }
       await leases.save()
+      if (failures.length > 0) throw failures[0]
     },
   }
 }
