@@ -110,12 +110,17 @@ export async function discardAll(
   }
 }
 
-/** Returns the move's buckets for which a shard has no use: it does not own them, and no announced move has them. */
+/**
+ * Returns the move's buckets for which a shard has no use: it does not own them, and no announced move has them. Leaves buckets out that came back
+ * and left again by a later move, whose rows consumers may still have to read.
+ */
 function foreignBuckets({ move }: MoveWork, { catalog, serves }: OwnBuckets): string {
   const { layout, shardNumber } = catalog
+  const kept = (ofOthers(serves.away, move.id) ?? []).filter(({ emptied: floor }) => floor === undefined)
   const used = unionOfRanges(
     serves.owns,
     layout?.shards[shardNumber]?.buckets ?? '',
+    ...kept.map(({ buckets }) => buckets),
     ...(ofOthers(serves.coming, move.id) ?? []).map(({ buckets }) => buckets),
     ...(layout?.moves ?? []).map(({ buckets }) => buckets),
   )
