@@ -1,11 +1,11 @@
-import type { CatalogEntry, ExactStep, Key } from '@looseleaf/core/internal'
+import type { CatalogEntry, ExactStep, Key, ShardCatalog } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
-import { entriesOf, type Placement } from '@looseleaf/index-engine/internal'
+import { entriesOf, type PlacedCatalog, type Placement } from '@looseleaf/index-engine/internal'
 import fc from 'fast-check'
 import { runsOf } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, test } from 'vitest'
 import type { RowChange } from './row-change.ts'
-import { splitLostRows, type LostRows } from './rows-at-once.ts'
+import { lostRowsOf, splitLostRows, type LostRows } from './rows-at-once.ts'
 
 // The entity is on shard 0. A row with the key n is written on the shards of this list; two of them while a move is announced.
 const SHARDS: readonly (readonly number[])[] = [[0], [0], [0], [1], [1], [0, 1]]
@@ -120,7 +120,56 @@ test('a row of a building index that a failover may bring back does not go at on
   const steps = new Map([[building.table, 'on' as const]])
   const write = { id, shard: 0, steps, placement, rows, mayBePending: false, keysAfter: () => [] }
   expect(splitLostRows(write)).toEqual({ atOnce: [], deletedNow: [row], deletedLater: [] })
-  expect(splitLostRows({ ...write, rows: { ...rows, mayReturn: [] } }).atOnce).toEqual([row])
+  // A row of another index may return.
+  const other = { entry: ENTRIES[1]!, key: keyOf(0) }
+  expect(splitLostRows({ ...write, rows: { ...rows, mayReturn: [other] } }).atOnce).toEqual([row])
+})
+
+describe('the lost rows of a write by its catalog', () => {
+  const [by, another] = ENTRIES as [CatalogEntry, CatalogEntry]
+  const exact: CatalogEntry = { ...by, exact: 'on' }
+  const rowOf = (of: CatalogEntry, n: number) => ({ entry: of, key: keyOf(n) })
+
+  /** Splits the loss of the key 0 by an entity that has these keys in two exact indexes afterwards. */
+  function lost(
+    after: readonly (readonly number[])[],
+    own: Partial<ShardCatalog> | null = {},
+    gained: RowChange['gained'] = [],
+  ): LostRows {
+    const entries = [exact, { ...another, exact: 'on' as const }]
+    const shards = [own === null ? undefined : { indexes: entries, ...own }]
+    const catalog = { indexes: entries, shards, placement } as unknown as PlacedCatalog
+    const deleted = [rowOf(exact, 0)]
+    const isWhole = after[0]!.length === 0
+    return lostRowsOf(catalog, 0, id, {
+      claimed: [],
+      gained,
+      deletedNow: isWhole ? deleted : [],
+      deletedLater: isWhole ? [] : deleted,
+      mayReturn: [],
+      keysAfter: after.map((keys) => keys.map(keyOf)),
+    })
+  }
+
+  test('a row goes at once if the entity has no other row in its index, or local rows alone', () => {
+    expect(lost([[], [3]]).atOnce).toEqual([rowOf(exact, 0)])
+    expect(lost([[1], [2]]).atOnce).toEqual([rowOf(exact, 0)])
+    expect(lost([[1], [3]]).atOnce).toEqual([])
+    expect(lost([[1, 3], [1]]).atOnce).toEqual([])
+  })
+
+  test('a row stays if the shard has not made its index exact, or has no catalog', () => {
+    for (const own of [{ indexes: [by] }, null])
+      expect(lost([[], []], own)).toEqual({ atOnce: [], deletedNow: [rowOf(exact, 0)], deletedLater: [] })
+  })
+
+  test('a row stays in a store that may defer if the entity keeps an earlier row', () => {
+    const mayDefer = { mayDefer: true }
+    expect(lost([[1], [2]], mayDefer).atOnce).toEqual([])
+    expect(lost([[1], [2]], mayDefer, [rowOf(exact, 1)]).atOnce).toEqual([rowOf(exact, 0)])
+    // A gained row of another index is none of this one.
+    expect(lost([[1], [2]], mayDefer, [rowOf(another, 1)]).atOnce).toEqual([])
+  })
 })
 
 test('in a store that may defer, a lost row goes at once if the entity keeps no earlier row in its index', () => {

@@ -55,6 +55,21 @@ test('a write keeps no rows of the replaced state if deleteDelayMs is 0', async 
   expect(rows).toEqual([['bob', after, 'after']])
 })
 
+test('a write keeps no claim of the replaced state of a unique index that is filled', async () => {
+  const byMail = defineIndex('by_mail', { properties: { mail: 'string' }, shardOn: 'mail', unique: true })
+  const store = await DataStore.open({ shards: memoryShards(2), migrate: true, deleteDelayMs: 60_000 })
+  onTestFinished(() => store.close())
+  const { id } = await store.put({ mail: 'ada' })
+  await store.addIndex(byMail)
+  await store.put({ mail: 'bob' }, { id })
+  const claims = store.context.catalog.current().indexes.find(({ unique }) => unique)!
+  const found = await Promise.all(
+    store.context.driver.shards.map((shard) => shard.rowsOf([tableSpec(claims)], [parseId(id)])),
+  )
+  const mails = found.flat(2).map(({ key }) => Buffer.from(key[0] as Uint8Array).toString())
+  expect(mails).toEqual(['bob'])
+})
+
 test('a write sends no rows of the state that it replaces for an index that is ready', async () => {
   const driver = await memoryShards(2).connect()
   const sent: string[] = []
