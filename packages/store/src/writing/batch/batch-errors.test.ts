@@ -69,10 +69,10 @@ test('a batch whose time is over says so, and that no attempt was possible', () 
 })
 
 test('an unknown batch names its versions, each reason once, and the error that hid the outcome', () => {
-  const error = unknownBatch(TARGET, [5, 6], ['No answer.', 'No answer.'], busy())
+  const error = unknownBatch(TARGET, [5, 6], ['No answer.', 'No answer.', 'It went away.'], busy())
   expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', entity: A, shard: 'shard 0', retryable: true })
   expect(error.message).toBe(
-    'It is not known whether the batch of 2 entities was written, as version 5 or 6: all of them, or none. The reason: No answer. The outcome could not be found out: A deadlock.',
+    'It is not known whether the batch of 2 entities was written, as version 5 or 6: all of them, or none. The reason: No answer. It went away. The outcome could not be found out: A deadlock.',
   )
   const secret = new Error('a value of the caller')
   expect(unknownBatch(TARGET, [5], ['No answer.'], secret)).toMatchObject({

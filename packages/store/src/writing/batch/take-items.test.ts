@@ -118,6 +118,10 @@ const NAMES = 'insert, put, update, delete, check'
 test.each<[unknown, string]>([
   [{ upsert: {} }, `${of}batch takes items with one of ${NAMES}; got an object with upsert.`],
   [{ put: {}, insert: {} }, `${of}batch takes items with one of ${NAMES}; got an object with put, insert.`],
+  [
+    { a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7, h: 8, i: 9 },
+    `${of}batch takes items with one of ${NAMES}; got an object with a, b, c, d, e, f, g, h.`,
+  ],
   [{}, `${of}batch takes items with one of ${NAMES}; got an object.`],
   [[{ put: {} }], `${of}batch takes items with one of ${NAMES}; got an array of 1 elements.`],
   [undefined, `${of}batch takes items with one of ${NAMES}; got nothing.`],
