@@ -38,6 +38,21 @@ test('every waiting caller gets room as soon as one piece of work has ended', as
   await background.settled()
 })
 
+test('a waiting caller gets no room while too much work is left', async () => {
+  const background = createBackground(2, () => {})
+  const works = Array.from({ length: 4 }, () => Promise.withResolvers<void>())
+  for (const work of works) background.add(work.promise)
+  let inside = 0
+  const caller = background.room().then(() => inside++)
+  works[0]!.resolve()
+  await turn()
+  expect(inside).toBe(0)
+  works[1]!.resolve()
+  await caller
+  for (const work of works) work.resolve()
+  await background.settled()
+})
+
 test('a failure is passed to onError, and an exception in onError is ignored', async () => {
   const errors: unknown[] = []
   const background = createBackground(10, (error) => {

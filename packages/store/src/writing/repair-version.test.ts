@@ -1,4 +1,4 @@
-import { parseId, type Shard } from '@looseleaf/core'
+import { LooseleafError, parseId, type Shard } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
@@ -33,6 +33,7 @@ it.each(Object.entries(drivers))(
     await store.put(bag, { id })
     Object.assign(context, { clock })
     await expect(store.get(id)).rejects.toMatchObject({ code: 'BODY_DAMAGED' })
+    await expect(store.put(bag, { id })).rejects.toMatchObject({ code: 'BODY_DAMAGED', entity: id })
 
     expect(await repairVersion(context, id)).toBe(true)
     expect(await repairVersion(context, id)).toBe(false)
@@ -96,6 +97,29 @@ it('an entity gets its version after the rows of every shard have their stamps',
   const { id } = await store.put({ user: 'ada' })
   expect(await repairVersion(store.context, id)).toBe(false)
   expect(calls).toEqual(['repairStamps 0', 'repairStamps 1', 'repairVersion'])
+})
+
+it('a repair passes an index that is being dropped, and ends at any other failure before the version changes', async () => {
+  const memory = await memoryShards(2).connect()
+  let code: 'INDEX_NOT_FOUND' | 'SHARD_UNAVAILABLE' = 'INDEX_NOT_FOUND'
+  let repairs = 0
+  const driver = faultyDriver(memory, ({ operation, shard }) => {
+    if (operation === 'repairVersion') repairs++
+    return operation === 'repairStamps' && shard === 1
+      ? { before: () => Promise.reject(new LooseleafError(code, 'On purpose.')) }
+      : undefined
+  })
+  const store = await DataStore.open({ shards: keepOpen(driver), indexes: [byUser], migrate: true })
+  onTestFinished(async () => {
+    await store.close()
+    await memory.close()
+  })
+  const { id } = await store.put({ user: 'ada' })
+  expect(await repairVersion(store.context, id)).toBe(false)
+  expect(repairs).toBe(1)
+  code = 'SHARD_UNAVAILABLE'
+  await expect(repairVersion(store.context, id)).rejects.toMatchObject({ code })
+  expect(repairs).toBe(1)
 })
 
 it('a process whose clock is past the year 2255 rejects writes with the reason', async () => {

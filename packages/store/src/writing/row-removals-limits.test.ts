@@ -94,6 +94,16 @@ describe('rows that are kept', () => {
     expect(pauses).toHaveLength(2)
   })
 
+  it('rows that fall due within the pause are deleted with the first ones, also at its very end', async () => {
+    later(1)
+    now += 25
+    later(2)
+    now += 1
+    later(4)
+    await pass(1_099)
+    expect(sent).toEqual([1, 2])
+  })
+
   it('a new pause begins when rows are kept again after a while', async () => {
     later(1)
     await pass(1_125)
@@ -182,6 +192,18 @@ describe('deletes', () => {
     removals.now(rows(1), ID, 7)
     await removals.settled()
     expect(warnings).toEqual(['Index rows that are no longer needed are left to the cleaner: Error: away'])
+  })
+
+  it('closing waits for the deletes in flight', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    answer = () => promise
+    removals.now(rows(1), ID, 7)
+    let isClosed = false
+    const closing = removals.close().then(() => (isClosed = true))
+    await turn()
+    expect(isClosed).toBe(false)
+    resolve()
+    await closing
   })
 
   it('due deletes wait while more than 5,000 are in flight', async () => {

@@ -13,6 +13,7 @@ let store: DataStore
 let removals: RowRemovals
 /** Versions of the writes whose rows were deleted, or tried to be. */
 let removed: number[]
+let warnings: string[]
 /** Number of deletes that the database undoes. */
 let undone: number
 
@@ -26,7 +27,8 @@ beforeEach(async () => {
     if (undone-- > 0)
       throw new LooseleafError('SHARD_BUSY', 'A deadlock (a fault on purpose).', { undone: true })
   }
-  removals = createRowRemovals(store.context, { remove }, () => {})
+  warnings = []
+  removals = createRowRemovals(store.context, { remove }, (message) => warnings.push(message))
 })
 afterEach(async () => {
   await removals.close()
@@ -48,6 +50,15 @@ test('the lost rows of two writes are deleted each in their own time', async () 
   expect(removed).toEqual([1])
   await time.step(3_000)
   expect(removed).toEqual([1, 2])
+})
+
+test('a delete that the database undoes again and again is left to the cleaner after five tries', async () => {
+  undone = 9
+  lose(1)
+  await time.step(5_600)
+  for (let i = 0; i < 9; i++) await time.step(100)
+  expect(removed).toEqual([1, 1, 1, 1, 1])
+  expect(warnings).toEqual([expect.stringContaining('left to the cleaner')])
 })
 
 test('a delete that a deadlock has undone is made again after a pause', async () => {

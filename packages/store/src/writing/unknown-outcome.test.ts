@@ -1,8 +1,9 @@
-import { isLooseleafError, LooseleafError, type DriverFactory, type EntityId } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, parseId, type DriverFactory, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, keepOpen, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
+import { unknownOutcome as outcomeUnknown } from './unknown-outcome.ts'
 
 let store: DataStore
 let id: EntityId
@@ -134,6 +135,19 @@ describe('the error OUTCOME_UNKNOWN', () => {
     expect(error.message).not.toContain('secret')
     expect(error.shard).toBeUndefined()
   })
+})
+
+it('OUTCOME_UNKNOWN names the versions of all attempts, each reason once, and the shard of the last error', () => {
+  const reasons = ['No answer.', 'It went away.', 'No answer.']
+  const attempts = new Map(
+    reasons.map((text, i) => [5 + i, { reason: new LooseleafError('SHARD_BUSY', text) }]),
+  )
+  const cause = new LooseleafError('SHARD_UNAVAILABLE', 'It is down.', { shard: 'shard 0' })
+  const error = outcomeUnknown(parseId(id), attempts, {}, cause)
+  expect(error).toMatchObject({ entity: id, shard: 'shard 0', retryable: true, cause })
+  expect(error.message).toBe(
+    `Entity ${id}: it is not known whether version 5, 6, 7 was written. The reason: No answer. It went away. The outcome could not be found out: It is down.`,
+  )
 })
 
 describe('OUTCOME_UNKNOWN of a write of an entity by its id', () => {
