@@ -124,7 +124,7 @@ export function createBatchWriter(parts: WriterParts): BatchWriter {
     return inOrder(planned, async ({ item, split: { rows }, found }) => {
       const { placement } = catalog
       const failures = await rowSteps.early(placement, rows, item.id, version, found.version, signal)
-      return failures.length === 0 ? [] : deferredTables(failures, defers)
+      return deferredTables(failures, defers)
     })
   }
 
@@ -217,7 +217,7 @@ export function createBatchWriter(parts: WriterParts): BatchWriter {
       let outcome: CommitOutcome | 'undone'
       const epoch = catalog.epochs[shard] ?? 0
       try {
-        let claims = await claim(begun, ({ rows }) => rows.claimed, unsettled.size > 0, signal)
+        const claims = await claim(begun, ({ rows }) => rows.claimed, unsettled.size > 0, signal)
         const deferred = await upsert(begun, signal)
         const tables = [...new Set(deferred.flat())]
         if (tables.length > 0) happened({ kind: 'deferred', tables, shard: target.shard })
@@ -231,8 +231,7 @@ export function createBatchWriter(parts: WriterParts): BatchWriter {
             (error) => (obstacle = error),
           )
         outcome = await unlessTaken(send(rows), async () => {
-          const handed = await claim(begun, ({ localClaims }) => localClaims, unsettled.size > 0, signal)
-          claims = [...claims, ...handed]
+          await claim(begun, ({ localClaims }) => localClaims, unsettled.size > 0, signal)
           return send(rows.map(withoutClaims))
         })
       } catch (error) {

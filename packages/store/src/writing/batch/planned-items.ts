@@ -3,7 +3,7 @@ import type { BatchRow } from '@looseleaf/core/internal'
 import type { PlacedCatalog } from '@looseleaf/index-engine/internal'
 import type { CurrentEntity } from '../decisions.ts'
 import type { RowChange, SplitChange } from '../row-change.ts'
-import { splitAttempt, withoutLocal } from '../split-attempt.ts'
+import { splitAttempt } from '../split-attempt.ts'
 import type { WritePolicy } from '../write-policy.ts'
 import { itemError } from './batch-errors.ts'
 import { givenUpKeys } from './batch-keys.ts'
@@ -51,8 +51,7 @@ export function splitItems(
 ): readonly SplitItem[] {
   const isGivenUp = givenUpKeys(planned)
   return planned.map((each) => {
-    const { item, bag, rows } = each
-    if (bag === undefined) return { ...each, split: withoutLocal(rows) }
+    const { item, rows } = each
     const [exchanged, claimed] = [
       rows.claimed.filter(isGivenUp),
       rows.claimed.filter((key) => !isGivenUp(key)),
