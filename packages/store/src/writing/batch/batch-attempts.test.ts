@@ -7,9 +7,10 @@ import {
   type EntityId,
   type StoreEvent,
 } from '@looseleaf/core'
+import type { BatchRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
-import { shardsOfRow, tableSpec } from '@looseleaf/index-engine/internal'
+import { changeCatalog, shardsOfRow, tableSpec } from '@looseleaf/index-engine/internal'
 import { bucketOfId } from '@looseleaf/router'
 import { faultyDriver, keepOpen, unknownOutcome, type Fault, type FaultyCall } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -28,6 +29,10 @@ let now: number
 /** Faults of the commits of batches, in their order. */
 let faults: Fault[]
 let plan: (call: FaultyCall) => Fault | undefined
+/** Batches as they were sent. */
+let batches: (readonly BatchRow[])[]
+/** Number of batches that were sent before the end of a pause. */
+let early: number
 let a: EntityId
 let b: EntityId
 
@@ -46,7 +51,14 @@ async function open(options: Partial<DataStoreOptions> = {}): Promise<void> {
   events = []
   sleeps = []
   now = Date.now()
-  const driver = faultyDriver(memory, (call) => (call.operation === 'writeAll' ? faults.shift() : plan(call)))
+  early = 0
+  let asleep = 0
+  const driver = faultyDriver(memory, (call) => {
+    if (call.operation !== 'writeAll') return plan(call)
+    batches.push(call.args[0] as readonly BatchRow[])
+    early += asleep
+    return faults.shift()
+  })
   store = await DataStore.open({
     shards: keepOpen(driver),
     indexes: [byMail],
@@ -58,7 +70,9 @@ async function open(options: Partial<DataStoreOptions> = {}): Promise<void> {
       async sleep(milliseconds) {
         sleeps.push(milliseconds)
         now += milliseconds
+        asleep++
         await new Promise((resolve) => setImmediate(resolve))
+        asleep--
       },
     },
     ...options,
@@ -71,7 +85,24 @@ async function open(options: Partial<DataStoreOptions> = {}): Promise<void> {
   await store.insert({ n: 1 }, { id: b })
   events.length = 0
   sleeps.length = 0
+  batches = []
 }
+
+/** Another write of the first entity comes before the commit. */
+const overtake: Fault = { before: async () => void (await store.put({ n: 1 }, { id: a })) }
+const deadlock: Fault = {
+  before() {
+    throw new LooseleafError('SHARD_BUSY', 'A deadlock (a fault on purpose).', { undone: true })
+  },
+}
+const stale: Fault = {
+  before() {
+    throw new LooseleafError('STALE_EPOCH', 'The catalog has another epoch (a fault on purpose).')
+  },
+}
+
+/** Returns the same fault for so many calls. */
+const times = (length: number, fault: Fault): Fault[] => Array.from({ length }, () => fault)
 
 const use = (of: EntityId, mail: string): BatchUpdate => ({
   update: of,
@@ -121,24 +152,22 @@ test('a batch reads none of its fresh entities', async () => {
 })
 
 test('a deadlock is followed by a random pause from the third attempt on', async () => {
-  const deadlock: Fault = {
-    before() {
-      throw new LooseleafError('SHARD_BUSY', 'A deadlock (a fault on purpose).', { undone: true })
-    },
-  }
   faults = [deadlock, deadlock, deadlock, deadlock, deadlock]
   await store.batch([count(a), count(b)])
-  expect(sleeps).toEqual([2, 4, 8])
+  expect([sleeps, early]).toEqual([[2, 4, 8], 0])
   expect(events.filter(({ kind }) => kind === 'attempt')).toEqual(
     Array.from({ length: 5 }, () => ({ kind: 'attempt', outcome: 'undone', shard: 'memory 0' })),
   )
 })
 
 test('a batch that has lost to other writes pauses like one after a deadlock, and an observer hears of each attempt', async () => {
-  const overtake: Fault = { before: async () => void (await store.put({ n: 1 }, { id: a })) }
   faults = [overtake, overtake, overtake]
+  let looks = 0
+  plan = ({ table }) => void (looks += table === 'catalog' ? 1 : 0)
   await store.batch([count(a), count(b)])
   expect(sleeps).toEqual([2])
+  // Only a stale catalog is read again.
+  expect(looks).toBe(0)
   expect(events.filter(({ kind }) => kind === 'attempt')).toEqual(
     Array.from({ length: 3 }, () => ({ kind: 'attempt', outcome: 'superseded', shard: 'memory 0' })),
   )
@@ -183,17 +212,69 @@ test('a batch that was committed is found by its other entities if one is writte
 test('a batch whose time is over during its pauses is DEADLINE, and no pause is longer than the rest of the time', async () => {
   await store.close()
   await open({ writeTimeoutMs: 5 })
-  faults = Array.from({ length: 64 }, () => ({
-    before() {
-      throw new LooseleafError('SHARD_BUSY', 'A deadlock (a fault on purpose).', { undone: true })
-    },
-  }))
+  // The write of another entity before the last error is no reason any more.
+  faults = [overtake, ...times(63, deadlock)]
   await expect(store.batch([count(a), count(b)])).rejects.toMatchObject({
     code: 'DEADLINE',
     message:
       'The batch of 2 entities was not written in 4 attempts within writeTimeoutMs. The last attempt failed with: A deadlock (a fault on purpose).',
   })
   expect(sleeps).toEqual([2, 3])
+})
+
+test('a batch that loses 64 races is CONFLICT without a pause after the last, and names no error before it', async () => {
+  faults = [deadlock, ...times(70, overtake)]
+  const error = await store.batch([count(a), count(b)]).catch((each: unknown) => each as LooseleafError)
+  expect(error).toMatchObject({ code: 'CONFLICT', item: 0, entity: a })
+  expect((error as LooseleafError).cause).toBeUndefined()
+  expect([batches.length, sleeps.length]).toEqual([64, 61])
+})
+
+test('no pause follows an attempt that lost its answer or met a changed catalog', async () => {
+  const lost: Fault = { before: () => Promise.reject(unknownOutcome()) }
+  faults = [lost, lost, lost, stale, stale, stale]
+  await store.batch([count(a), count(b)])
+  expect([batches.length, sleeps.length]).toEqual([7, 0])
+})
+
+test('attempts that met a changed epoch are no tries, and those that met the same epoch are', async () => {
+  const change: Fault = { before: async () => void (await changeCatalog(memory, (indexes) => indexes)) }
+  faults = times(65, change)
+  await store.batch([count(a), count(b)])
+  expect(batches).toHaveLength(66)
+  faults = times(70, stale)
+  await expect(store.batch([count(a), count(b)])).rejects.toMatchObject({ code: 'CONFLICT' })
+  expect(batches).toHaveLength(66 + 64)
+})
+
+test('a batch reads a fresh entity whose insert was refused, such as by the tombstone of a cleaner', async () => {
+  const fence = async (): Promise<void> => {
+    const id = formatId(batches[0]![0]!.id)
+    await store.put({}, { id })
+    await store.delete(id)
+  }
+  faults = [{ before: fence }]
+  const [inserted] = await store.batch([{ insert: { n: 7 } }, count(a)], { near: a })
+  expect(batches).toHaveLength(2)
+  expect(await store.get(inserted.id)).toMatchObject({ n: 7 })
+})
+
+test('the version of a batch is above those of all entities, also of one that a faster clock has written', async () => {
+  const time = { now: () => now + 3_600_000, sleep: async () => {} }
+  const rival = await DataStore.open({ shards: keepOpen(memory), indexes: [byMail], time })
+  const { version } = await rival.put({ n: 1 }, { id: b })
+  await rival.close()
+  const [counted] = await store.batch([count(a), count(b)])
+  expect(counted.version).toBeGreaterThan(version)
+})
+
+test('a batch deletes no rows or claims while a failover may bring their state back', async () => {
+  const [first, second] = farMails(2) as [string, string]
+  await store.batch([use(a, first)])
+  await store.setPolicies({ deleteDelayMs: 60_000 })
+  await store.batch([use(a, second), { delete: b }])
+  await store.settled()
+  expect(await claimedMails()).toEqual([first, second].toSorted())
 })
 
 test('a batch of a bucket that stays sealed until the end of its time is DEADLINE without an attempt', async () => {
@@ -232,4 +313,7 @@ test('a batch tells an observer of the tables whose rows are deferred', async ()
   expect(events.filter(({ kind }) => kind === 'deferred')).toEqual([
     { kind: 'deferred', tables: [entry.table], shard: 'memory 0' },
   ])
+  events.length = 0
+  await store.batch([count(a), count(b)])
+  expect(events.filter(({ kind }) => kind === 'deferred')).toEqual([])
 })

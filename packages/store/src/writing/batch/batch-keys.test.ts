@@ -2,7 +2,9 @@ import { formatId, type Bag, type Driver, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { faultyDriver, keepOpen, unknownOutcome, withoutPauses, type Fault } from '@looseleaf/testkit'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { handOverOf } from '../../../test/hand-over.ts'
 import { DataStore } from '../../data-store.ts'
 import type { BatchUpdate } from './batch-item.ts'
 
@@ -167,6 +169,23 @@ test('unique keys whose claims are on another shard cannot be exchanged, and the
     )
   }
   expect(outcomes).toContain('DUPLICATE_KEY')
+})
+
+test('entities exchange no keys while their bucket is being moved, and the error is retryable', async () => {
+  group = idOn(store, 0)
+  const [c, d] = [await seated('1'), await seated('2')]
+  await handOverOf(memory).begin()
+  await store.context.catalog.reload()
+  await expect(store.batch([sit(c, '2'), sit(d, '1')])).rejects.toMatchObject({
+    code: 'CONFLICT',
+    item: 0,
+    index: 'by_seat',
+    entity: c,
+    holder: d,
+    retryable: true,
+    message: `The batch was not written because of items[0] (update): Index by_seat: entity ${c} cannot take the key that entity ${d} gives up in the same batch while the bucket of the key is being moved.`,
+  })
+  expect(await store.getMany([c, d])).toMatchObject([{ seat: '1' }, { seat: '2' }])
 })
 
 test('a batch over a unique index that is being filled takes free keys, and refuses those of filled entities', async () => {

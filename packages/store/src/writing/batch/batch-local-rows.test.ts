@@ -213,6 +213,7 @@ describe('a batch that its local rows fail', () => {
     plan = failing((call) => upsertsRows(call))
     const batch = store.batch([change(a, { tag: 'x' }), { delete: b }])
     await expect(batch).rejects.toMatchObject({ code: 'SHARD_BUSY', unknownOutcome: false })
+    expect(batches).toHaveLength(1)
     expect([await keysIn('index_by_tag', a), await keysIn('index_by_tag', b)]).toEqual([['a'], ['b']])
   })
 
@@ -226,14 +227,16 @@ describe('a batch that its local rows fail', () => {
   })
 
   test('a batch that the database has undone is repeated with far rows', async () => {
+    const hasLocal = (row: BatchRow): boolean => row.version !== undefined && row.local !== undefined
+    // The first attempt with far rows meets a deadlock of its own.
     plan = failing(
       ({ operation, args }) =>
-        operation === 'writeAll' &&
-        (args[0] as readonly BatchRow[]).some((row) => row.version !== undefined && row.local !== undefined),
+        operation === 'writeAll' && (batches.length < 3 || (args[0] as readonly BatchRow[]).some(hasLocal)),
       true,
     )
     await store.batch([change(a, { tag: 'x' }), change(b, { n: 1 })])
-    expect(writes).toEqual(['entities writeAll', 'index_by_tag upsert', 'entities writeAll'])
+    const far = ['index_by_tag upsert', 'entities writeAll']
+    expect(writes).toEqual(['entities writeAll', ...far, ...far])
     expect(await keysIn('index_by_tag', a)).toContain('x')
   })
 })
@@ -274,7 +277,8 @@ describe('the catalog changes during a batch', () => {
 test("with writeOrder 'entity-first' a batch has its local rows in the transaction, and deletes none", async () => {
   await close()
   await open(await memoryShards(2).connect(), { writeOrder: 'entity-first' })
-  await store.batch([change(a, { tag: 'x' }), { delete: b }])
+  const [, deleted] = await store.batch([change(a, { tag: 'x' }), { delete: b }])
+  expect(deleted).toBe(true)
   await store.settled()
   expect(writes).toEqual(['entities writeAll'])
   expect((await keysIn('index_by_tag', a)).toSorted()).toEqual(['a', 'x'])

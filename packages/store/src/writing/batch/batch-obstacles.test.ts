@@ -118,6 +118,14 @@ test('a write of a kind removes the holder of its key, and the batch is made aga
   expect(await store.getMany([a, b, holder])).toMatchObject([{ n: 2 }, { mail: 'taken' }, undefined])
 })
 
+test('once a write of a kind has removed the obstacle, no other one is asked', async () => {
+  await store.insert({ mail: 'taken' })
+  const [first, second]: unknown[][] = [[], []]
+  const batch = store.batch([saved(a, 'taken', first!), saved(b, 'free', second!)])
+  expect(await batch).toEqual(['saved', 'saved'])
+  expect([first!.length, second!.length]).toEqual([1, 0])
+})
+
 test('a holder that is in the batch is no obstacle that a write of a kind removes', async () => {
   const obstacles: unknown[] = []
   const batch = store.batch([saved(a, 'same', obstacles), saved(b, 'same', obstacles)])

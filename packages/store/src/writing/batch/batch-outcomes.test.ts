@@ -189,6 +189,7 @@ describe('a batch whose answer is lost', () => {
       cause: { code: 'CONFLICT' },
     })
     await expect(batch).rejects.toThrow(`Read entity ${a} before you try again`)
+    await expect(batch).rejects.toThrow(/as version \d+: all of them, or none/)
     expect(commits).toBe(1)
   })
 

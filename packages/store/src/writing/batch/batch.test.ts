@@ -175,7 +175,7 @@ describe('an item that writes nothing', () => {
   test('an item that writes nothing keeps the version of its entity', async () => {
     const { version } = await store.put({ cents: 50 }, { id: b })
     const [, kept] = await store.batch([pay(a, 1), { update: b, edit: () => unchanged }])
-    expect(kept).toMatchObject({ version, created: false })
+    expect(kept).toMatchObject({ version, created: false, indexed: true })
     await store.batch([pay(a, 1), { check: b, ifVersion: version }])
     expect(await store.put({ cents: 51 }, { id: b, ifVersion: version })).toMatchObject({ created: false })
   })
