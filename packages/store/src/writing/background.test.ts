@@ -62,4 +62,5 @@ test('a failure is passed to onError, and an exception in onError is ignored', a
   background.add(Promise.reject(new Error('of the work')))
   await background.settled()
   expect(errors).toMatchObject([{ message: 'of the work' }])
+  expect(background.inFlight).toBe(0)
 })

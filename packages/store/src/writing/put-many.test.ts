@@ -40,8 +40,9 @@ test('bags with one id are put one after the other, also after a failure, and fr
   waiting.get(2)!.resolve(resultOf(2))
   await turn()
   expect(begun).toEqual([1, 3, 4, 2, 5])
-  waiting.get(5)!.resolve(resultOf(5))
   waiting.get(4)!.resolve(resultOf(4))
+  await turn()
+  waiting.get(5)!.resolve(resultOf(5))
   const fates = await putting
   expect(fates).toEqual([
     { ok: false, error: busy },

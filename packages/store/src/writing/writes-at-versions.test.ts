@@ -143,3 +143,17 @@ test('a write at a version that another process has written reads the entity', a
   await store.update(id, (bag) => ({ ...bag, more: true }), { ifVersion: other })
   expect(calls).toEqual(['read', 'replace'])
 })
+
+test('the first write at a version of a process reads the entity, because nothing was kept for it', async () => {
+  const late = await open(
+    faultyDriver(memory, ({ table, operation }) => {
+      if (table === 'entities' && operation !== 'floor') calls.push(operation)
+      return undefined
+    }),
+  )
+  calls.length = 0
+  const { id: other, version: first } = await late.insert({ state: 'due' })
+  await late.put({ state: 'taken' }, { id: other, ifVersion: first })
+  expect(calls).toEqual(['insert', 'read', 'replace'])
+  await late.close()
+})
