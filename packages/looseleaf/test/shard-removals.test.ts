@@ -3,6 +3,7 @@ import { changeCatalogContents } from '@looseleaf/index-engine/internal'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { parseId } from '@looseleaf/core'
 import { emptySources, moveBuckets } from '@looseleaf/mover/internal'
 import { loadOwn } from '@looseleaf/protocol/internal'
 import {
@@ -115,7 +116,7 @@ test('a removal is refused until the moves from and to the shard are over', asyn
   for (const number of [0, 1])
     await expect(store.shards.remove(number)).rejects.toMatchObject({
       code: 'CONFLICT',
-      message: expect.stringMatching(/move \d+ is not over/),
+      message: expect.stringMatching(/move \d+ is not over; it serves (?!.*whose record)/),
     })
 })
 
@@ -210,6 +211,25 @@ test('a removal is refused while a consumer has dead letters on the shard', asyn
   await store.shards.remove(1)
 })
 
+test('a refused removal names pending rows, and changes that a consumer has failed to handle or not handled', async () => {
+  const consumer = consume(store, 'search', () => {}, { from: 'beginning' })
+  await expect.poll(() => readConsumers(store)).toHaveLength(1)
+  await consumer.stop()
+  const written = await store.putMany(Array.from({ length: 40 }, (_, n) => bagOf(40 + n)))
+  expect(await store.shards.drain(1)).toMatchObject([{ state: 'emptying' }, { state: 'emptying' }])
+  const { tasks, pending, catalog } = memory.shards[1]!
+  await tasks.claim('consume/search/3/moved', 'test', 1_000)
+  await tasks.save('consume/search/3/moved', 'test', '{"letters":[{}]}', 0)
+  await pending.add([{ entityId: parseId(written[0]!.id), table: 'index_by_user', version: 1 }], {
+    epoch: (await catalog.load())!.epoch,
+  })
+  await expect(store.shards.remove(1)).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /; its table of pending rows is not empty; consumer search has not handled all of its changes; consumer search has 1 failing change there\.$/,
+    ),
+  })
+})
+
 test('a removal is refused while a source still has entities of a move to the shard', async () => {
   let isDenied = true
   const mover = await openOn(
@@ -232,6 +252,9 @@ test('a removal is refused while a source still has entities of a move to the sh
   await expect(store.shards.remove(1)).rejects.toMatchObject({
     code: 'CONFLICT',
     message: expect.stringMatching(/shard 0 still has entities of move 1, whose record is on this shard\.$/),
+  })
+  await expect(store.shards.remove(0)).rejects.toMatchObject({
+    message: expect.stringMatching(/nothing was changed: its table of entities is not empty\.$/),
   })
   isDenied = false
   expect(await emptySources(mover.context, {})).toMatchObject([{ id: 1, state: 'done' }])

@@ -1,4 +1,5 @@
-import type { Driver } from '@looseleaf/core'
+import { LooseleafError, type Driver } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import {
   changeCatalogContents,
@@ -6,8 +7,8 @@ import {
   keptRowsMs,
   loadShardCatalog,
 } from '@looseleaf/index-engine/internal'
-import { REGISTRY_TASK, UNCHECKED_WAIT_MS } from '@looseleaf/protocol/internal'
-import { faultyDriver } from '@looseleaf/testkit'
+import { announceMove, REGISTRY_TASK, UNCHECKED_WAIT_MS } from '@looseleaf/protocol/internal'
+import { faultyDriver, type Fault, type FaultPlan } from '@looseleaf/testkit'
 import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { moduloRouter } from '@looseleaf/router'
 import { DataStore } from '@looseleaf/store'
@@ -29,6 +30,8 @@ afterEach(async () => {
   await store.close()
   await driver.close()
 })
+
+const openWith = (plan: FaultPlan): Promise<DataStore> => openStore(faultyDriver(driver, plan), leapingTime())
 
 test('a removal ends when all processes know it and their queries have ended', async () => {
   const began = time.now()
@@ -85,6 +88,91 @@ test('the codec entries of a removed shard are on all others', async () => {
   await watching.shards.remove(2)
   expect(new Set(added)).toEqual(new Set([0, 1]))
   for (const shard of added) expect(flushed).toContain(shard)
+})
+
+test('a shard stays while another one cannot take its codec entries', async () => {
+  await changeCatalogContents(driver, (contents) => ({ ...contents, definitions: true }))
+  const full = new LooseleafError('SHARD_FULL', 'The disk is full.', { shard: 'memory 1' })
+  let failing: string | undefined
+  let isAdding = false
+  const removing = await openWith(({ shard, table, operation }): Fault | undefined => {
+    if (shard !== 1) return undefined
+    isAdding ||= table === 'codecEntries' && operation === 'add'
+    if (!isAdding || operation !== failing) return undefined
+    failing = undefined
+    return { before: () => Promise.reject(full) }
+  })
+  for (const operation of ['add', 'flush']) {
+    failing = operation
+    isAdding = false
+    await expect(removing.shards.remove(2)).rejects.toBe(full)
+    expect((await removing.shards.list())[2]).toMatchObject({ state: 'draining' })
+  }
+})
+
+test('a removal is refused if a move to the shard was announced after its first look', async () => {
+  let isAnnounced = false
+  const removing = await openWith(({ shard, operation, args: [task] }): Fault | undefined => {
+    if (shard !== 2 || operation !== 'claim' || task !== REGISTRY_TASK || isAnnounced) return undefined
+    isAnnounced = true
+    return {
+      async before() {
+        await store.shards.stopDraining(2)
+        await announceMove(store.context, { from: 0, to: 2, buckets: '0-9' })
+      },
+    }
+  })
+  await expect(removing.shards.remove(2)).rejects.toMatchObject({
+    code: 'CONFLICT',
+    retryable: false,
+    message: expect.stringMatching(/nothing was changed: move \d+ is not over\.$/),
+  })
+  expect((await removing.shards.list())[2]).toMatchObject({ state: 'serving' })
+})
+
+const removes = (operation: string, [catalog]: readonly unknown[]): boolean =>
+  operation === 'change' && (catalog as ShardCatalog).layout!.shards[2]!.state === 'removed'
+
+test('a removal needs no answer of the removed shard once the others know of it', async () => {
+  const { revision } = (await loadShardCatalog(driver.shards[2]!))!.layout!
+  const down = new LooseleafError('SHARD_UNAVAILABLE', 'It is down.', { shard: 'memory 2' })
+  const removing = await openWith(({ shard, operation, args }) =>
+    shard === 2 && removes(operation, args) ? { before: () => Promise.reject(down) } : undefined,
+  )
+  await removing.shards.remove(2)
+  expect(removing.context.catalog.current().layout!.shards[2]!.state).toBe('removed')
+  const revisions = await Promise.all(
+    driver.shards.map(async (shard) => (await loadShardCatalog(shard))!.layout!.revision),
+  )
+  expect(revisions).toEqual([revision + 1, revision + 1, revision])
+})
+
+test('a removal changes nothing more if another process has removed the shard after its first look', async () => {
+  let before: readonly number[] | undefined
+  const { tasks } = driver.shards[0]!
+  const removing = await openWith(({ shard, operation, args: [task] }): Fault | undefined => {
+    if (shard !== 2 || operation !== 'claim' || task !== REGISTRY_TASK || before !== undefined)
+      return undefined
+    return {
+      async before() {
+        // The lease of this process has ended while it slept.
+        const { owner, progress } = (await tasks.load('catalog'))!
+        await tasks.save('catalog', owner!, progress, 0)
+        await store.shards.remove(2)
+        before = (await store.context.catalog.reload()).epochs
+      },
+    }
+  })
+  await removing.shards.remove(2)
+  expect((await store.context.catalog.reload()).epochs).toEqual(before)
+})
+
+test('a removal rejects with an error of the removed shard that is no outage', async () => {
+  const denied = new LooseleafError('SHARD_DENIED', 'The server denies it.', { shard: 'memory 2' })
+  const removing = await openWith(({ shard, operation, args }) =>
+    shard === 2 && removes(operation, args) ? { before: () => Promise.reject(denied) } : undefined,
+  )
+  await expect(removing.shards.remove(2)).rejects.toBe(denied)
 })
 
 test('a removal waits until another process has changed the consumers', async () => {

@@ -3,7 +3,8 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { changeCatalogContents } from '@looseleaf/index-engine/internal'
 import { moveBuckets } from '@looseleaf/mover/internal'
 import { announceMove } from '@looseleaf/protocol/internal'
-import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { DataStore } from '@looseleaf/store'
+import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { filledStore, openStore } from './stores.ts'
@@ -55,15 +56,17 @@ test('a repair takes a move once the one before it has handed its buckets over',
   expect(taken).toEqual([true, false])
 })
 
-test.each(['ABORTED', 'CLOSED'] as const)('a repair whose move ends with %s rejects', async (code) => {
+test.each([
+  new LooseleafError('ABORTED', 'The call has ended.'),
+  new LooseleafError('CLOSED', 'The store was closed.'),
+  new TypeError('A mistake of the program.'),
+])('a repair whose move ends with this error rejects: %s', async (fault) => {
   const store = await openStore(driver, leapingTime())
   await announceMove(store.context, { from: 0, to: 1, buckets: '0-99' })
   const failing = await openWith(({ shard, operation }) =>
-    shard === 1 && operation === 'raiseFloor'
-      ? { before: () => Promise.reject(new LooseleafError(code, 'The call has ended.')) }
-      : undefined,
+    shard === 1 && operation === 'raiseFloor' ? { before: () => Promise.reject(fault) } : undefined,
   )
-  await expect(failing.shards.repair()).rejects.toMatchObject({ code })
+  await expect(failing.shards.repair()).rejects.toThrow(fault.message)
 })
 
 test('a repair names a shard that could not finish to join, and does the rest', async () => {
@@ -98,7 +101,11 @@ test('a repair after a removal leaves the removed shard alone', async () => {
   await store.shards.drain(2)
   await store.shards.remove(2)
   await announceMove(store.context, { from: 0, to: 1, buckets: '0-9' })
-  expect(await store.shards.repair()).toMatchObject({
+  const down = new LooseleafError('SHARD_UNAVAILABLE', 'It is switched off.')
+  const repairing = await openWith(({ shard }) =>
+    shard === 2 ? { before: () => Promise.reject(down) } : undefined,
+  )
+  expect(await repairing.shards.repair()).toMatchObject({
     catalogs: [],
     moves: [{ state: 'done' }],
     problems: [],
@@ -107,4 +114,18 @@ test('a repair after a removal leaves the removed shard alone', async () => {
   await expect(moveBuckets(store, { from: 0, to: 2, buckets: '20' })).rejects.toMatchObject({
     code: 'BAD_OPTION',
   })
+})
+
+test('a store without a layout has no moves, and nothing to repair', async () => {
+  await changeCatalogContents(driver, (contents) => ({ ...contents, layout: undefined }))
+  const older = await DataStore.open({ shards: keepOpen(driver) })
+  expect(await older.shards.moves({ finished: true })).toEqual([])
+  expect(await older.shards.repair()).toEqual({
+    catalogs: [],
+    joined: [],
+    begun: [],
+    moves: [],
+    problems: [],
+  })
+  await older.close()
 })
