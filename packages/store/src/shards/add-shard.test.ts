@@ -302,6 +302,7 @@ it.each(['an undone joining', 'a joining that was never announced'])(
       code: 'LAYOUT_MISMATCH',
       message: expect.stringMatching(/^Shard shard-2\.sqlite: .* shard 2 .* shard-3\.sqlite/),
     })
+    expect(await other.shards.add(ADDED, { dryRun: true })).toMatchObject({ number: 3, added: false })
     expect(await other.shards.add(ADDED)).toMatchObject({ number: 3, added: true })
     await (await openStore({ count: 4 })).put({ name: 'one' })
   },
