@@ -2,8 +2,9 @@ import { formatId, parseId, type Driver, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { moveBuckets, movesOf } from '@looseleaf/mover/internal'
+import { announceMove, copyIndexRows, createThrottle } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
-import { keepOpen } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, onTestFinished, test } from 'vitest'
 import { byName } from './stores.ts'
@@ -75,6 +76,42 @@ test('a move takes a key at its target from an entity that does not hold it at t
   expect(await moveBuckets(store, { from: 0, to: 1, buckets: '0-2047' })).toMatchObject({ state: 'done' })
   const [claim] = await driver.shards[1]!.index(claims).scan({ prefix: [], order: 'asc', limit: 1 })
   expect(formatId(claim!.entityId)).toBe(id)
+})
+
+test('a key that another entity takes at the source while the target is looked at stays its own at the target', async () => {
+  const driver = await memoryShards(2).connect()
+  const before = await DataStore.open({ shards: keepOpen(driver), migrate: true })
+  const name = ['a', 'b', 'c', 'd', 'e'].find(
+    (text) => before.context.router.shardOfKey(Buffer.from(text)) === 0,
+  )!
+  const [first, second] = await before.putMany([{}, { name }])
+  await before.close()
+  let isLooked = false
+  const plan: FaultPlan = ({ shard, operation }) =>
+    isLooked && shard === 1 && operation === 'rowsOf' ? { before: takeBySecond } : undefined
+  const shards = keepOpen(faultyDriver(driver, plan))
+  const store = await DataStore.open({ shards, indexes: [byName], migrate: true, time: leapingTime() })
+  onTestFinished(() => store.close())
+  await store.put({ name }, { id: first!.id })
+  const { context } = store
+  const entry = context.catalog.current().indexes.find(({ unique }) => unique)!
+  const claimsOn = (shard: number) => driver.shards[shard]!.claims(tableSpec(entry))
+  const claimOn = async (shard: number) =>
+    (await driver.shards[shard]!.index(tableSpec(entry)).scan({ prefix: [], order: 'asc', limit: 1 }))[0]!
+  const claim = { key: [Buffer.from(name)], entityId: parseId(second!.id), version: second!.version }
+  await claimsOn(1).take([claim])
+  async function takeBySecond(): Promise<void> {
+    isLooked = false
+    const version = 1 + (await claimOn(0)).version
+    await claimsOn(0).swap(await claimOn(0), { ...claim, version })
+    await claimsOn(1).take([{ ...claim, version }])
+  }
+  const move = await announceMove(context, { from: 0, to: 1, buckets: '0-2047' })
+  const work = { context, move, throttle: createThrottle(context.time, undefined), signal: undefined }
+  isLooked = true
+  await copyIndexRows(work, entry, { comparing: false })
+  expect(isLooked).toBe(false)
+  expect(formatId((await claimOn(1)).entityId)).toBe(second!.id)
 })
 
 test('a key that an entity gave up stays reserved through a move, because a failover may restore the entity with it', async () => {

@@ -28,18 +28,17 @@ export async function freeKeys(
   if (!catalog.layout?.moves?.some(({ id, phase }) => id === move.id && phase === 'both'))
     throw endedMove(move, 'another process has switched its reads')
   const claims = duplicates.map(({ claim }) => claim)
-  const [[atSource = []], [atTarget = []]] = await Promise.all([
-    sourceOf(work).rowsOf(
-      [spec],
-      claims.map(({ entityId }) => entityId),
-      { signal },
-    ),
-    targetOf(work).rowsOf(
-      [spec],
-      duplicates.map(({ holder }) => holder),
-      { signal },
-    ),
-  ])
+  const [atTarget = []] = await targetOf(work).rowsOf(
+    [spec],
+    duplicates.map(({ holder }) => holder),
+    { signal },
+  )
+  // After the target: a holder that takes the key meanwhile takes it at the source first, and raises its stamp at the target.
+  const [atSource = []] = await sourceOf(work).rowsOf(
+    [spec],
+    claims.map(({ entityId }) => entityId),
+    { signal },
+  )
   const held = new Set(atSource.map(rowText))
   const strays = new Map(atTarget.map((row) => [rowText(row), row]))
   const open = duplicates.filter(({ claim }) => held.has(rowText(claim)))
