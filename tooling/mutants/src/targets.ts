@@ -90,7 +90,7 @@ const MUTATED_CODE: readonly MutatedCode[] = [
       'packages/driver-kysely/src/*/*.test.ts',
       // The tests of file modes need a process of their own; file modes are not mutated.
       'packages/driver-sqlite/src/!(file-modes).test.ts',
-      'packages/driver-mysql/{src/{kysely/*,connection/{connection,packets.int},settings/mix*.int},test/contract.int}.test.ts',
+      'packages/driver-mysql/{src/{kysely/*,connection/{connection,packets,packets.int},settings/mix*.int},test/contract.int}.test.ts',
     ],
   },
 ]
