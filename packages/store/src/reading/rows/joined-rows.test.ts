@@ -99,6 +99,8 @@ describe('a store whose rows lead to entities of the same shard', () => {
       'scanVersions 0',
       'readVersions 1',
     ])
+    const list = await store.list(byUser, { user }, { limit: 5 })
+    expect(list.cost).toMatchObject({ entityReads: 1, entitiesCovered: 6 })
   })
 
   test('a row that leads to no entity, or to a deleted one, takes no other statement', async () => {
@@ -131,6 +133,27 @@ describe('a store whose rows lead to entities of the same shard', () => {
       { n: 1, title: 'title 1' },
     ])
     expect(cost).toMatchObject({ entitiesCovered: 2, entityReads: 1 })
+  })
+
+  test('a list without verify takes rows alone', async () => {
+    const list = () => store.list(byUser, { user }, { limit: 5, verify: false })
+    expect(await callsOf(list)).toEqual(['scan 0'])
+    expect((await list()).cost).toMatchObject({ entityReads: 0, entitiesRead: 0 })
+  })
+
+  test('a list whose parts do not fit into memory together has all of them, in their order', async () => {
+    const writer = idOn(store, 0)
+    // Compressed they fit into their rows.
+    const title = 'x'.repeat(1_500_000)
+    for (let n = 0; n < 6; n++)
+      await store.put({ id: idOn(store, 0), user: writer, n, title: `${n}${title}` })
+    for (const verify of [true, false]) {
+      const { items, cost } = await store.list(byUser, { user: writer }, { limit: 6, verify })
+      expect(items.map((item) => [item['n'], String(item['title'])[0]])).toEqual(
+        Array.from({ length: 6 }, (_, n) => [n, `${n}`]),
+      )
+      expect(cost).toMatchObject({ entitiesCovered: 6, entityReads: 0 })
+    }
   })
 
   test('a count of few rows takes the count and one scan', async () => {
