@@ -15,13 +15,13 @@ const MAX_BYTES = 4_000
 const A = { ...CompiledQuery.raw(' A ? ', [1]), write: true } as HintedQuery
 const B = { ...CompiledQuery.raw('B', []), write: true } as HintedQuery
 
-/** What the server does with a packet: it answers with these statuses, and then ends it, with an error or without. */
+/** The server answers the statements of a packet with these statuses, and ends it with this error, if any. */
 let statuses: readonly number[]
 let failure: unknown
 let use: PacketUse
 /** Texts that were sent. */
 let sent: string[]
-/** What listeners hear of each text: its description, and whether it writes. */
+/** Descriptions of the texts for listeners, and whether each writes. */
 let told: [string, boolean][]
 let results: ClientResult[]
 let isUsable: boolean
@@ -126,10 +126,13 @@ describe('a packet that is too long', () => {
 
   test('a packet whose text is longer than was estimated is not sent', async () => {
     // Numbers count as nothing.
-    const numbers = Array.from({ length: 300 }, () => Number.MAX_SAFE_INTEGER)
-    const query = { ...CompiledQuery.raw(numbers.map(() => '?').join(), numbers), write: true } as HintedQuery
-    expect(await packets()([query])).toBeUndefined()
+    const ofDigits = (digits: number): HintedQuery =>
+      ({ ...CompiledQuery.raw('?', [BigInt('7'.repeat(digits))]), write: true }) as HintedQuery
+    const digits = MAX_BYTES - 'START TRANSACTION; ; COMMIT'.length
+    statuses = [OPEN, OPEN, COMMITTED]
+    expect(await packets()([ofDigits(digits)])).toBeUndefined()
     expect(sent).toEqual([])
+    expect(await packets()([ofDigits(digits - 1)])).toHaveProperty('results')
   })
 })
 
@@ -161,7 +164,7 @@ describe('a packet that fails', () => {
     expect(destroyed).toBe(1)
   })
 
-  test('nothing is rolled back behind a pooler, or on a connection that was lost', async () => {
+  test('a packet behind a pooler, or on a connection that was lost, is not rolled back', async () => {
     failure = LOCK_WAIT
     await packets(false)([A, B])
     expect([sent.length, destroyed]).toEqual([1, 1])

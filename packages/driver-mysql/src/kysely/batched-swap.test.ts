@@ -50,6 +50,8 @@ const result = (changed: number, insertId?: bigint): QueryResult<Row> => ({
 describe('a batched swap', () => {
   test('a swap that changed no row lost all, and one that changed all rows won all', () => {
     expect(swaps.won([swap(A), swap(B)], [result(0)])).toEqual([false, false])
+    // The number may be that of an earlier statement.
+    expect(swaps.won([swap(A), swap(B)], [result(0, 1n)])).toEqual([false, false])
     expect(swaps.won([swap(B), swap(C)], [result(2)])).toEqual([true, true])
   })
 
@@ -108,10 +110,19 @@ describe('a batched swap', () => {
     const given = { ...swap(B), baseBody: Buffer.from('base') }
     const [statement] = swaps.statements([swap(A), given, { ...swap(C), baseBody: null }], ['the epoch'])
     expect(statement!.query.sql).toContain(
-      '(n.base_sum IS NULL OR COALESCE(CRC32(`e`.`body`), -1) = n.base_sum)',
+      'e.version = n.base AND (n.base_sum IS NULL OR COALESCE(CRC32(`e`.`body`), -1) = n.base_sum)',
     )
     expect([4, 9, 14].map((place) => statement!.parameters[place])).toEqual([null, crc32('base'), -1])
     expect(swaps.statements([swap(A), swap(B)], [])[0]!.query.sql).not.toContain('base_sum')
+  })
+
+  test('each row of a swap has a bit of its own, and the first one clears the others', () => {
+    const text = swaps.statements([swap(A), swap(B), swap(C)], [])[0]!.query.sql
+    expect(text.match(/, [^,]+ AS bit/g)).toEqual([
+      ', LAST_INSERT_ID(0) + 1 AS bit',
+      ', 2 AS bit',
+      ', 4 AS bit',
+    ])
   })
 
   test.each([true, false])(

@@ -20,7 +20,7 @@ beforeEach(async () => {
   memory = await memoryShards(2).connect()
   let commits = 0
   const driver = faultyDriver(memory, ({ operation }) => {
-    if (operation !== 'insert' || ++commits > 1) return undefined
+    if ((operation !== 'insert' && operation !== 'writeAll') || ++commits > 1) return undefined
     return {
       async after() {
         await committed()
@@ -39,14 +39,20 @@ afterEach(async () => {
   await memory.close()
 })
 
-test('a write without an answer is OUTCOME_UNKNOWN at the end of its time if nobody serves its bucket any more', async () => {
-  committed = async () => {
-    await move.seal(MOVING)
-    expect(await move.giveUp(MOVING)).toBe(true)
-    const target = memory.shards[1]!
-    const catalog = (await loadShardCatalog(target))!
-    await changeServes(target, catalog, { ...catalog.serves!, coming: undefined })
-    await store.context.catalog.reload()
-  }
-  await expect(store.put({ n: 1 }, { id })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', entity: id })
-})
+test.each([
+  ['write', () => store.put({ n: 1 }, { id })],
+  ['batch', () => store.batch([{ put: { n: 1 }, id }])],
+])(
+  'a %s without an answer is OUTCOME_UNKNOWN at the end of its time if nobody serves its bucket any more',
+  async (_, write) => {
+    committed = async () => {
+      await move.seal(MOVING)
+      expect(await move.giveUp(MOVING)).toBe(true)
+      const target = memory.shards[1]!
+      const catalog = (await loadShardCatalog(target))!
+      await changeServes(target, catalog, { ...catalog.serves!, coming: undefined })
+      await store.context.catalog.reload()
+    }
+    await expect(write()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', entity: id })
+  },
+)

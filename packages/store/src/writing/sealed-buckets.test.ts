@@ -183,19 +183,28 @@ test('the seal of a mover that has died is taken away after a second, and not be
   expect(await store.get(id)).toMatchObject({ mail: 'ada' })
 })
 
-test('a write that has waited for a second in all waits no longer for the next seal', async () => {
+/** Returns the milliseconds that a write takes while a mover seals another group twice, and the number of seals. */
+async function beyondSeals(write: () => Promise<unknown>): Promise<[seals: number, milliseconds: number]> {
   await move.seal(SEALED)
   const begin = now
   let seals = 1
   plan = ({ table, operation, shard }) => {
     if (table !== 'catalog' || operation !== 'load' || shard !== 0) return undefined
-    // A mover seals another group twice, so that the epoch changes and the bucket stays sealed.
+    // The epoch changes, and the bucket stays sealed.
     if (seals > 2 || now - begin < seals * 300) return undefined
     seals++
     return { before: () => move.seal(SEALED) }
   }
-  await store.put({ mail: 'ada' }, { id })
-  expect([seals, now - begin]).toEqual([3, 1_000])
+  await write()
+  return [seals, now - begin]
+}
+
+test('a write that has waited for a second in all waits no longer for the next seal', async () => {
+  expect(await beyondSeals(() => store.put({ mail: 'ada' }, { id }))).toEqual([3, 1_000])
+})
+
+test('a batch that has waited for a second in all waits no longer for the next seal', async () => {
+  expect(await beyondSeals(() => store.batch([{ put: { mail: 'ada' }, id }]))).toEqual([3, 1_000])
 })
 
 test('a signal ends the wait for a sealed bucket, and nothing is written', async () => {

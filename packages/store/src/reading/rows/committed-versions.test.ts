@@ -36,6 +36,7 @@ async function take(known: readonly number[], groupSize: number, wanted = Infini
     async (others, _, takeGroup) => {
       const places = others.map(({ key }) => Number(key[0]))
       read.push(places)
+      await new Promise((resolve) => setImmediate(resolve))
       for (let start = 0; start < places.length; start += groupSize) {
         // The entity of the row 3 is missing.
         const group = places.slice(start, start + groupSize).map((n) => (n === 3 ? undefined : entity(n)))
