@@ -100,7 +100,13 @@ test('a shard stays while another one cannot take its codec entries', async () =
     isAdding ||= table === 'codecEntries' && operation === 'add'
     if (!isAdding || operation !== failing) return undefined
     failing = undefined
-    return { before: () => Promise.reject(full) }
+    return {
+      // The other shard is done before.
+      async before() {
+        await new Promise((resolve) => setImmediate(resolve))
+        throw full
+      },
+    }
   })
   for (const operation of ['add', 'flush']) {
     failing = operation
@@ -132,6 +138,19 @@ test('a removal is refused if a move to the shard was announced after its first 
 
 const removes = (operation: string, [catalog]: readonly unknown[]): boolean =>
   operation === 'change' && (catalog as ShardCatalog).layout!.shards[2]!.state === 'removed'
+
+test('a repeated removal ends one whose process died when the leading shard alone had it', async () => {
+  const [leading, second] = driver.shards
+  const { layout, epoch, ...catalog } = (await loadShardCatalog(leading!))!
+  const removed = { name: 'memory 2', buckets: '', state: 'removed' as const, away: [] }
+  const next = { ...layout!, revision: layout!.revision + 1, shards: layout!.shards.with(2, removed) }
+  await leading!.catalog.change(
+    { ...catalog, epoch: epoch + 1, contentsEpoch: undefined, layout: next },
+    epoch,
+  )
+  await store.shards.remove(2)
+  expect((await loadShardCatalog(second!))!.layout!.shards[2]).toEqual(removed)
+})
 
 test('a removal needs no answer of the removed shard once the others know of it', async () => {
   const { revision } = (await loadShardCatalog(driver.shards[2]!))!.layout!

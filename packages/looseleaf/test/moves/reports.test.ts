@@ -1,13 +1,14 @@
-import { LooseleafError, type Driver } from '@looseleaf/core'
+import { formatId, LooseleafError, type Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { moveBuckets, movesOf, resumeMoves, undoMove } from '@looseleaf/mover/internal'
-import type { MoveProgress } from '@looseleaf/mover'
+import type { MoveProgress, MoveReport, PlannedMove } from '@looseleaf/mover'
 import { announceMove, processName } from '@looseleaf/protocol/internal'
+import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, onTestFinished, test } from 'vitest'
-import { filledStore, openStore, SOME_BUCKETS } from './stores.ts'
+import { byUser, filledStore, openStore, SOME_BUCKETS } from './stores.ts'
 
 const PLAN = { from: 0, to: 1, buckets: SOME_BUCKETS }
 
@@ -36,7 +37,12 @@ test('the report of a move in each step tells its holder, its next step and its 
   const open = { holder, heldUpBy: undefined, endedAt: undefined, forward: 'repair' }
   expect(Object.fromEntries(seen)).toMatchObject({
     copying: { ...open, next: 'copy the rest, then compare the copies with the source', back: 'undo' },
-    checking: { ...open, next: 'seal and hand over the first group of buckets', back: 'undo' },
+    checking: {
+      ...open,
+      next: 'seal and hand over the first group of buckets',
+      back: 'undo',
+      verified: undefined,
+    },
     sealing: {
       ...open,
       next: 'hand over the next group of buckets, then read index rows on the target',
@@ -145,6 +151,77 @@ test('the counts of a move add up, and its progress never goes back', async () =
   expect(reads).toEqual(reads.toSorted((a, b) => a - b))
   expect(progress.at(-1)).toMatchObject({ move: id, step: 'done', counts, seals: { groups: 16 } })
 })
+
+test('a row that the target lacks at the comparison is counted as late', async () => {
+  const driver = await driverOf()
+  const filled = await filledStore(driver, 60)
+  const spec = tableSpec(filled.context.catalog.current().indexes.find(({ name }) => name === byUser.name)!)
+  const rows = driver.shards[1]!.index(spec)
+  const scan = (): ReturnType<typeof rows.scan> => rows.scan({ prefix: [], order: 'asc', limit: 1_000 })
+  const idsOf = (some: readonly { readonly entityId: Uint8Array }[]): Set<string> =>
+    new Set(some.map(({ entityId }) => formatId(entityId)))
+  const before = idsOf(await scan())
+  let isLost = false
+  const losing = faultyDriver(driver, ({ operation, table }) => {
+    if (isLost || operation !== 'rowsOf' || table !== 'indexes') return undefined
+    return {
+      async before() {
+        const copied = (await scan()).find(({ entityId }) => !before.has(formatId(entityId)))
+        if (copied === undefined) return
+        isLost = true
+        await rows.remove([{ ...copied, before: copied.version + 1 }])
+      },
+    }
+  })
+  const { counts, verified } = await moveBuckets(await openStore(losing, leapingTime()), PLAN)
+  expect(isLost).toBe(true)
+  expect(counts.late).toBe(1)
+  expect(verified!.rows).toBe(counts.entities + counts.rows + counts.claims)
+})
+
+test('a move that goes on copies no page and no index again, and counts its rows and its mover anew', async () => {
+  const driver = await driverOf()
+  const store = await filledStore(driver, 60)
+  const plan = { ...PLAN, buckets: '0-2047' }
+  const { total } = await stopMove(store, plan, ({ counts }) => counts.entities > 0)
+  const other = { worker: 'another process', since: 0, waitsFor: 'The shard was down.' }
+  const { tasks } = driver.shards[1]!
+  await tasks.claim('move/1', 'other', 60_000)
+  const record = JSON.parse((await tasks.load('move/1'))!.progress) as object
+  await tasks.save('move/1', 'other', JSON.stringify({ ...record, ...other }), 0)
+  await stopMove(store, plan, ({ step }) => step === 'checking')
+  let countsOfRows = 0
+  let reading: Promise<readonly MoveReport[]> | undefined
+  const watched = faultyDriver(driver, ({ operation }) => {
+    if (operation === 'count') countsOfRows++
+    return { before: async () => void (await reading) }
+  })
+  const began = Date.now()
+  const { counts } = await moveBuckets(await openStore(watched, leapingTime()), plan, {
+    onProgress: () => (reading ??= movesOf(store)),
+  })
+  const all = counts.entities + counts.rows + counts.claims
+  expect([counts.emptied, counts.compared]).toEqual([all, counts.entities])
+  // Shards estimate the number of their entities.
+  expect(total).toBeGreaterThanOrEqual(2 * (counts.rows + counts.claims))
+  expect(countsOfRows).toBe(0)
+  const [open] = (await reading)!
+  expect(open).toMatchObject({ holder: { worker: processName }, heldUpBy: undefined })
+  expect(open!.holder!.since.getTime()).toBeGreaterThanOrEqual(began - 60_000)
+})
+
+/** Moves buckets in pages of ten rows until this progress, and returns the report then. */
+async function stopMove(
+  store: DataStore,
+  plan: PlannedMove,
+  isReached: (progress: MoveProgress) => boolean,
+): Promise<MoveReport> {
+  const interrupted = new AbortController()
+  const onProgress = (progress: MoveProgress): void => void (isReached(progress) && interrupted.abort())
+  const moved = moveBuckets(store, plan, { rowsPerSecond: 10, signal: interrupted.signal, onProgress })
+  await expect(moved).rejects.toMatchObject({ code: 'ABORTED' })
+  return (await movesOf(store))[0]!
+}
 
 test('a move goes on without the count of an index that is dropped meanwhile', async () => {
   const driver = await driverOf()
