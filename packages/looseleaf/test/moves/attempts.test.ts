@@ -1,3 +1,4 @@
+import type { EntityId } from '@looseleaf/core'
 import { come, hasKept, leave, loadOwn, renewTarget, type MoveWork } from '@looseleaf/protocol/internal'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
@@ -12,6 +13,8 @@ import {
 
 /** A record of another move on the same shard. */
 const OTHER = { move: 9, attempt: 1, buckets: '100-101' }
+/** A copy that no target has. */
+const LOST_COPY = { id: '01890a5d-ac96-774b-bcce-b302099a8057' as EntityId, updated: 1 }
 
 let moving: AnnouncedMove
 let work: MoveWork
@@ -66,7 +69,9 @@ describe('an attempt at the source', () => {
       owns: '10-1365',
       away: [{ move: 1, attempt: 1, buckets: BUCKETS, to: 1, end: 1 }],
     })
+    const epoch = await moving.epochOf(0)
     expect(await leave(work)).toBeUndefined()
+    expect(await moving.epochOf(0)).toBe(epoch)
     await moving.setServes(0, { owns: '3-1365' })
     await expect(leave(work)).rejects.toMatchObject(endedFor('shard 0 does not own all of its buckets'))
   })
@@ -150,11 +155,7 @@ describe('an attempt at the target', () => {
         }),
       { attempt: 1, last: undefined },
     ],
-    [
-      'lacks the last copy',
-      async () => undefined,
-      { attempt: 0, last: { id: '01890a5d-ac96-774b-bcce-b302099a8057' as never, updated: 1 } },
-    ],
+    ['lacks the last copy', async () => undefined, { attempt: 0, last: LOST_COPY }],
   ])('a target that %s went back to an earlier state', async (_, change, known) => {
     const attempt = (await leave(work))!
     await change()
@@ -162,6 +163,7 @@ describe('an attempt at the target', () => {
   })
 
   test('a renewal changes the epoch alone, and sets the place that it is given', async () => {
+    await moving.setServes(1, { owns: OWNED[1], coming: [{ ...OTHER, from: 2, afterAddedId: 3 }] })
     const attempt = await moving.begin()
     const before = await loadOwn(work.context, 1, {})
     const renewed = (await renewTarget(work, attempt, UNKNOWN))!
@@ -170,19 +172,40 @@ describe('an attempt at the target', () => {
     expect(after.catalog.epoch).toBe(renewed.epoch)
     expect(renewed.epoch).toBeGreaterThan(before.catalog.epoch)
     await renewTarget(work, attempt, { ...UNKNOWN, afterAddedId: 50 })
-    expect((await moving.servesOf(1)).coming).toMatchObject([{ afterAddedId: 50 }])
+    expect((await moving.servesOf(1)).coming).toMatchObject([{ afterAddedId: 3 }, { afterAddedId: 50 }])
     await renewTarget(work, attempt, UNKNOWN)
-    expect((await moving.servesOf(1)).coming).toMatchObject([{ afterAddedId: 50 }])
+    expect((await moving.servesOf(1)).coming).toMatchObject([{ afterAddedId: 3 }, { afterAddedId: 50 }])
   })
 
   test('a renewal tells a lost attempt from one that another process has taken over', async () => {
     const attempt = await moving.begin()
     const later = await moving.begin()
+    const epoch = await moving.epochOf(1)
     await expect(renewTarget(work, attempt, UNKNOWN)).rejects.toMatchObject(TAKEN_OVER)
     expect(await renewTarget(work, { ...later, attempt: later.attempt + 1 }, UNKNOWN)).toBeUndefined()
+    expect(await moving.epochOf(1)).toBe(epoch)
+    expect(await renewTarget(work, later, { last: LOST_COPY })).toBeUndefined()
     await moving.setServes(1, { owns: OWNED[1] })
     expect(await renewTarget(work, later, UNKNOWN)).toBeUndefined()
     expect(await hasKept(work, attempt, UNKNOWN)).toBe(false)
+  })
+
+  test('a target that has begun with a bucket which was not handed over gets no renewal', async () => {
+    const attempt = await moving.begin()
+    await moving.setServes(1, {
+      owns: `3,${OWNED[1]}`,
+      coming: [{ ...(await moving.servesOf(1)).coming![0]!, buckets: '0-2,4-9' }],
+    })
+    await expect(renewTarget(work, attempt, UNKNOWN)).rejects.toMatchObject({
+      code: 'STALE_EPOCH',
+      message: expect.stringContaining('serves buckets that were about to be copied again') as string,
+    })
+  })
+
+  test('a target without the announcement of the move gets no renewal, although it has the attempt', async () => {
+    const attempt = await moving.begin()
+    await moving.setMoves([])
+    expect(await renewTarget(work, attempt, UNKNOWN)).toBeUndefined()
   })
 
   test('a target has kept an attempt with its buckets', async () => {
@@ -190,7 +213,6 @@ describe('an attempt at the target', () => {
     expect(await hasKept(work, attempt, UNKNOWN)).toBe(true)
     expect(await hasKept(work, { ...attempt, attempt: 2 }, UNKNOWN)).toBe(false)
     expect(await hasKept(work, { ...attempt, buckets: '0-4' }, UNKNOWN)).toBe(false)
-    const last = { id: '01890a5d-ac96-774b-bcce-b302099a8057' as never, updated: 1 }
-    expect(await hasKept(work, attempt, { last })).toBe(false)
+    expect(await hasKept(work, attempt, { last: LOST_COPY })).toBe(false)
   })
 })
