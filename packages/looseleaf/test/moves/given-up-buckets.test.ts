@@ -1,4 +1,6 @@
 import { LooseleafError } from '@looseleaf/core'
+import type { StoreLayout } from '@looseleaf/core/internal'
+import { changeCatalogContents } from '@looseleaf/index-engine/internal'
 import {
   beginTarget,
   handOver,
@@ -105,6 +107,52 @@ describe('a seal', () => {
     await moving.setServes(0, { owns: OWNED[0] })
     await unseal(work, second)
     expect(await moving.servesOf(0)).toEqual({ owns: OWNED[0] })
+    await expect(seal(work, second, '0-3')).rejects.toMatchObject(TAKEN_OVER)
+  })
+
+  test('the seal of a move is taken away although the attempt of another move has the same number', async () => {
+    const attempt = await moving.begin()
+    const { owns, leaving } = (await seal(work, attempt, '0-3')).serves
+    const other = { ...OTHER, attempt: attempt.attempt, to: 2 }
+    await moving.setServes(0, { owns, leaving: [other, ...leaving!] })
+    await unseal(work, attempt)
+    expect((await moving.servesOf(0)).leaving).toEqual([
+      other,
+      { move: 1, attempt: attempt.attempt, buckets: BUCKETS, to: 1 },
+    ])
+  })
+
+  test('a group is sealed although the source has changed since the mover read it', async () => {
+    const attempt = await moving.begin()
+    const known = await loadOwn(work.context, 0, {})
+    await moving.setServes(0, known.serves)
+    const sealed = await seal(work, attempt, '0-3', known)
+    expect(sealed.catalog.epoch).toBe(await moving.epochOf(0))
+    expect((await moving.servesOf(0)).leaving).toMatchObject([{ sealed: '0-3' }])
+  })
+
+  test('a seal that a crash undoes while it is flushed is made again', async () => {
+    const attempt = await moving.begin()
+    const { serves } = await loadOwn(work.context, 0, {})
+    await seal(work, attempt, '0-3')
+    let flushes = 0
+    plan = ({ operation }) =>
+      operation === 'flush' && ++flushes === 1 ? { before: () => moving.setServes(0, serves) } : undefined
+    const sealed = await seal(work, attempt, '0-3')
+    expect(sealed.catalog.epoch).toBe(await moving.epochOf(0))
+    expect((await moving.servesOf(0)).leaving).toMatchObject([{ sealed: '0-3' }])
+  })
+
+  test.each([
+    new LooseleafError('SHARD_DENIED', 'The server denies it.'),
+    Object.assign(new Error('A mistake.'), { unknownOutcome: true }),
+  ])('a seal that fails for another reason than a lost answer rejects at once: %s', async (mistake) => {
+    const attempt = await moving.begin()
+    let changes = 0
+    plan = ({ operation }) =>
+      operation === 'change' && ++changes > 0 ? { before: () => Promise.reject(mistake) } : undefined
+    await expect(seal(work, attempt, '0-3')).rejects.toBe(mistake)
+    expect(changes).toBe(1)
   })
 
   test.each(['made', 'not made'])(
@@ -148,6 +196,29 @@ test('a seal gives up after fifty changes of the catalog by others', async () =>
       'Other processes changed the buckets of memory 0 50 times in a row. Try again when they are done.',
   })
   expect(changes).toBe(50)
+})
+
+/** Changes the layout on all shards, and returns the buckets of shard 2. */
+async function ownedIn(change: (layout: StoreLayout) => StoreLayout | undefined): Promise<string> {
+  await changeCatalogContents(moving.driver, ({ layout, ...contents }) => ({
+    ...contents,
+    layout: change(layout!),
+  }))
+  return (await moving.servesOf(2)).owns
+}
+
+test('a shard without a record of its own has the buckets of the layout, or none', async () => {
+  expect((await moving.servesOf(2)).owns).toBe(OWNED[2])
+  const joining = { name: 'memory 2', state: 'joining' } as const
+  expect(await ownedIn((layout) => ({ ...layout, shards: layout.shards.with(2, joining) }))).toBe('')
+})
+
+test('no shard of a store without a layout owns a bucket or goes on with a move', async () => {
+  const attempt = await moving.begin()
+  await ownedIn((layout) => ({ ...layout, moves: undefined }))
+  await expect(seal(work, attempt, '0-3')).rejects.toMatchObject(endedFor('it has ended'))
+  expect(await ownedIn(() => undefined)).toBe('')
+  await expect(seal(work, attempt, '0-3')).rejects.toMatchObject(endedFor('it has ended'))
 })
 
 describe('buckets that were given up', () => {
