@@ -1,5 +1,5 @@
 import { LooseleafError, parseId, type EntityId } from '@looseleaf/core'
-import { unionOfRanges, type ShardCatalog, type ShardServes } from '@looseleaf/core/internal'
+import { unionOfRanges, type ShardServes } from '@looseleaf/core/internal'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { emptySources, openMoves } from '@looseleaf/mover/internal'
 import {
@@ -235,56 +235,9 @@ test('an undo deletes the copies at the target, and the records of the attempt',
   expect((await moving.servesOf(0)).owns).toBe(OWNED[0])
   const { layout } = await work.context.catalog.reload()
   expect(layout!.moves).toEqual([])
-  // It may be repeated.
-  const epochs = [await moving.epochOf(0), await moving.epochOf(1)]
+  // It may be repeated, and does not wait then.
+  const { time } = work.context
+  const before = [await moving.epochOf(0), await moving.epochOf(1), time.now()]
   expect(await undoMove(work)).toEqual({ entities: 0, rows: 0 })
-  expect([await moving.epochOf(0), await moving.epochOf(1)]).toEqual(epochs)
-})
-
-test('an undo after the first group was handed over is withdrawn', async () => {
-  const attempt = await moving.begin()
-  const sealed = await seal(work, attempt, '0-3')
-  await handOver(work, attempt, '0-3', sealed, { end: 7, last: undefined })
-  expect(await undoMove(work)).toBeUndefined()
-  await moving.setMoves([{ ...work.move, phase: 'undoing' }])
-  expect(await undoMove(work)).toBeUndefined()
-  const { layout } = await work.context.catalog.reload()
-  expect(layout!.moves).toMatchObject([{ id: 1, phase: 'both' }])
-})
-
-test('an undo ends the attempt after it is announced, so that no later attempt gets its number', async () => {
-  const phases: unknown[] = []
-  const own = await announcedMove(({ shard, operation, args }) => {
-    const { layout, serves } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
-    if (shard === 0 && layout !== undefined && serves?.leaving === undefined)
-      phases.push(layout.moves?.[0]?.phase)
-    return undefined
-  })
-  await own.begin()
-  phases.length = 0
-  await undoMove(own.work)
-  expect(phases[0]).toBe('undoing')
-})
-
-test('an undo keeps the record of the target while that does not know the end of the announcement', async () => {
-  let isStuck = true
-  const own = await announcedMove(({ shard, operation, args }) => {
-    const { layout } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
-    const isEnd = shard === 1 && layout?.moves?.length === 0
-    return isStuck && isEnd ? { before: () => Promise.reject(DOWN) } : undefined
-  })
-  await own.begin()
-  // The source has ended the announcement from the second time on.
-  for (let times = 0; times < 2; times++) await expect(undoMove(own.work)).rejects.toBe(DOWN)
-  expect((await own.servesOf(1)).coming).toHaveLength(1)
-  isStuck = false
-  expect(await undoMove(own.work)).toEqual({ entities: 0, rows: 0 })
-  expect((await own.servesOf(1)).coming).toBeUndefined()
-})
-
-test('an undo deletes no copies of buckets that another move brings by then', async () => {
-  await moving.begin()
-  await moving.setMoves([{ id: 6, from: 2, to: 1, buckets: BUCKETS, phase: 'both' }])
-  expect(await undoMove(work)).toEqual({ entities: 0, rows: 0 })
-  expect((await moving.servesOf(1)).coming).toBeUndefined()
+  expect([await moving.epochOf(0), await moving.epochOf(1), time.now()]).toEqual(before)
 })

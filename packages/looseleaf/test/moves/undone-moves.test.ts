@@ -1,0 +1,106 @@
+import { LooseleafError } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
+import { keptRowsMs } from '@looseleaf/index-engine/internal'
+import { handOver, seal, UNCHECKED_WAIT_MS, undoMove } from '@looseleaf/protocol/internal'
+import { expect, test } from 'vitest'
+import { announcedMove, BUCKETS, type AnnouncedMove } from './announced-move.ts'
+
+const DOWN = new LooseleafError('SHARD_UNAVAILABLE', 'It is down.')
+
+test('an undo after the first group was handed over is withdrawn', async () => {
+  const moving = await announcedMove()
+  const { work } = moving
+  const attempt = await moving.begin()
+  const sealed = await seal(work, attempt, '0-3')
+  await handOver(work, attempt, '0-3', sealed, { end: 7, last: undefined })
+  const epoch = await moving.epochOf(0)
+  expect(await undoMove(work)).toBeUndefined()
+  expect(await moving.epochOf(0)).toBe(epoch)
+  await moving.setMoves([{ ...work.move, phase: 'undoing' }])
+  expect(await undoMove(work)).toBeUndefined()
+  const { layout } = await work.context.catalog.reload()
+  expect(layout!.moves).toMatchObject([{ id: 1, phase: 'both' }])
+})
+
+test('an undo ends the attempt after it is announced, and its announcement when no process reads by an earlier one', async () => {
+  const steps: { phase: unknown; leaves: boolean; at: number }[] = []
+  const own: AnnouncedMove = await announcedMove(({ shard, operation, args }) => {
+    const { layout, serves } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
+    if (shard !== 0 || layout === undefined) return undefined
+    const phase = layout.moves?.[0]?.phase
+    const leaves = serves?.leaving !== undefined
+    if (phase === 'both') return undefined
+    return { after: () => void steps.push({ phase, leaves, at: own.work.context.time.now() }) }
+  })
+  await own.begin()
+  steps.length = 0
+  const { context } = own.work
+  const began = context.time.now()
+  const ended = began + UNCHECKED_WAIT_MS + keptRowsMs(context.catalog.current())
+  await undoMove(own.work)
+  expect(steps).toEqual([
+    { phase: 'undoing', leaves: true, at: began },
+    { phase: 'undoing', leaves: false, at: began },
+    { phase: undefined, leaves: false, at: ended },
+  ])
+  expect(context.time.now()).toBe(ended)
+})
+
+test('an undo leaves the attempt when the first group is handed over before the source has its announcement', async () => {
+  let giveUp: (() => Promise<void>) | undefined
+  const own = await announcedMove(({ shard, operation, args }) => {
+    const { layout } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
+    if (shard !== 0 || layout?.moves?.[0]?.phase !== 'undoing' || giveUp === undefined) return undefined
+    const before = giveUp
+    giveUp = undefined
+    return { before }
+  })
+  const attempt = await own.begin()
+  giveUp = async () => {
+    const sealed = await seal(own.work, attempt, '0-3')
+    await handOver(own.work, attempt, '0-3', sealed, { end: 7, last: undefined })
+  }
+  expect(await undoMove(own.work)).toBeUndefined()
+  expect(giveUp).toBeUndefined()
+  expect((await own.servesOf(0)).leaving).toMatchObject([{ buckets: '4-9' }])
+  expect((await own.work.context.catalog.reload()).layout!.moves).toMatchObject([{ phase: 'both' }])
+})
+
+test('an undo keeps the record of the target while that does not know the end of the announcement', async () => {
+  let isStuck = true
+  const own = await announcedMove(({ shard, operation, args }) => {
+    const { layout } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
+    const isEnd = shard === 1 && layout?.moves?.length === 0
+    return isStuck && isEnd ? { before: () => Promise.reject(DOWN) } : undefined
+  })
+  await own.begin()
+  // The source has ended the announcement from the second time on.
+  for (let times = 0; times < 2; times++) await expect(undoMove(own.work)).rejects.toBe(DOWN)
+  expect((await own.servesOf(1)).coming).toHaveLength(1)
+  isStuck = false
+  expect(await undoMove(own.work)).toEqual({ entities: 0, rows: 0 })
+  expect((await own.servesOf(1)).coming).toBeUndefined()
+})
+
+test('an undo deletes no copies of buckets that another move brings by then', async () => {
+  const moving = await announcedMove()
+  await moving.begin()
+  await moving.setMoves([{ id: 6, from: 2, to: 1, buckets: BUCKETS, phase: 'both' }])
+  expect(await undoMove(moving.work)).toEqual({ entities: 0, rows: 0 })
+  expect((await moving.servesOf(1)).coming).toBeUndefined()
+})
+
+test('an undo goes on if another process has ended its announcement', async () => {
+  let ended = Infinity
+  const own: AnnouncedMove = await announcedMove(({ shard, operation }) => {
+    if (ended === Infinity || shard !== 0 || operation !== 'load') return undefined
+    if (own.work.context.time.now() < ended) return undefined
+    ended = Infinity
+    return { before: () => own.setMoves([]) }
+  })
+  await own.begin()
+  ended = own.work.context.time.now() + 1
+  expect(await undoMove(own.work)).toEqual({ entities: 0, rows: 0 })
+  expect(ended).toBe(Infinity)
+  expect((await own.servesOf(1)).coming).toBeUndefined()
+})
