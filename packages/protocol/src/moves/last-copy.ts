@@ -126,19 +126,15 @@ function checksumOf({
 }
 
 /**
- * Copies the pending rows of these buckets under their seal, and returns how many. Earlier would not do: a commit adds a pending row until the
+ * Copies the pending rows of these buckets under their seal. Earlier would not do: a commit adds a pending row until the
  * seal. A cleaner may delete one meanwhile; its copy then leads to a look at an entity whose rows are there.
  */
-async function copyPending(work: MoveWork, buckets: string, { epoch }: ChainedTarget): Promise<number> {
+async function copyPending(work: MoveWork, buckets: string, { epoch }: ChainedTarget): Promise<void> {
   const { context, move, signal } = work
   const { pending } = targetOf(work)
   const isIn = entitiesIn(context, buckets)
-  let copied = 0
   for await (const page of pagesOfPending(work, move.from)) {
     const some = page.filter(({ entityId }) => isIn(entityId))
-    if (some.length === 0) continue
-    await fenced(() => pending.add(some, { epoch, signal }))
-    copied += some.length
+    if (some.length > 0) await fenced(() => pending.add(some, { epoch, signal }))
   }
-  return copied
 }
