@@ -1,5 +1,5 @@
-import type { Driver } from '@looseleaf/core'
-import type { StoreLayout } from '@looseleaf/core/internal'
+import { LooseleafError, type Driver } from '@looseleaf/core'
+import type { LayoutMove, StoreLayout } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { changeCatalogContents, changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
 import {
@@ -75,6 +75,38 @@ test('an announcement changes each catalog once, and flushes it once', async () 
   await watched.close()
 })
 
+test('an announcement is made again if a later catalog of another process lacks it', async () => {
+  const other: LayoutMove = { id: 7, from: 1, to: 2, buckets: '1400', phase: 'both' }
+  const layouts = [undefined, [], [other]].map((moves) => (layout: StoreLayout): StoreLayout => ({
+    ...layout,
+    revision: 7,
+    moves,
+  }))
+  for (const [i, change] of layouts.entries()) {
+    let isLost = false
+    const losing = await openStore(
+      faultyDriver(driver, ({ shard, operation }) => {
+        if (shard !== 0 || operation !== 'change' || isLost) return undefined
+        isLost = true
+        return {
+          // A failover of the leading shard loses the announcement, and a process that does not know it changes the catalog.
+          after: () =>
+            changeCatalogContents(driver, ({ layout, ...contents }) => ({
+              ...contents,
+              layout: change(layout!),
+            })).then(() => undefined),
+        }
+      }),
+    )
+    isLost = false
+    const plan = { ...PLAN, buckets: `${i}` }
+    expect(await announceMove(losing.context, plan)).toEqual({ id: 8, ...plan, phase: 'both' })
+    for (const number of [0, 1, 2])
+      expect((await layoutOf(number)).moves!.map(({ id }) => id)).toEqual([...(i === 2 ? [7] : []), 8])
+    await losing.close()
+  }
+})
+
 test('a move that is announced already is announced once, and nothing speaks against it', async () => {
   const move = await announceMove(store.context, PLAN)
   await announceMove(store.context, { from: 1, to: 2, buckets: '1400' })
@@ -114,6 +146,12 @@ test.each([
 test('buckets that the source does not have are counted', async () => {
   const reason = 'BAD_OPTION: This move is not possible: shard 0 does not have 2 of these buckets.'
   expect(await objections({ ...PLAN, buckets: '1365-1367' })).toEqual([reason])
+  await changeCatalogContents(driver, ({ layout, ...contents }) => {
+    const shards = layout!.shards.with(2, { name: 'memory 2', state: 'joining' })
+    return { ...contents, layout: { ...layout!, revision: 1, shards } }
+  })
+  const none = 'BAD_OPTION: This move is not possible: shard 2 does not have 1 of these buckets.'
+  expect(await objections({ from: 2, to: 1, buckets: '4000' })).toEqual([none])
 })
 
 test('buckets that a shard has given up move again once their entities are deleted there', async () => {
@@ -136,6 +174,7 @@ test('the end of a move gives its buckets to the target, and other moves stay an
   const other = await announceMove(store.context, { from: 2, to: 0, buckets: '4000' })
   const work = { context: store.context, move, throttle: undefined as never, signal: undefined }
   await endMove(work)
+  expect(store.context.catalog.current().layout).toEqual(await layoutOf(0))
   for (const number of [0, 1, 2])
     expect(await layoutOf(number)).toMatchObject({
       revision: 3,
@@ -153,6 +192,41 @@ test('a move that another mover has ended gets no other phase', async () => {
   await endMove(work)
   await announceTarget(work)
   expect(await layoutOf(0)).toMatchObject({ revision: 2, moves: [] })
+})
+
+test('a phase is announced for one move, and once', async () => {
+  const plan = { from: 2, to: 0, buckets: '4000' }
+  const work = { context: store.context, move: await announceMove(store.context, plan) } as MoveWork
+  const other = await announceMove(store.context, PLAN)
+  await announceTarget(work)
+  const { epochs } = await store.context.catalog.reload()
+  await announceTarget(work)
+  expect((await store.context.catalog.reload()).epochs).toEqual(epochs)
+  expect((await layoutOf(1)).moves).toEqual([{ ...work.move, phase: 'target' }, other])
+})
+
+test('a process that completes the announcement of another one goes by it', async () => {
+  const other = await openStore(driver)
+  const move = await announceMove(other.context, PLAN)
+  await other.close()
+  expect(store.context.catalog.current().layout!.moves).toBeUndefined()
+  await completeAnnouncement({ context: store.context, signal: undefined })
+  expect(store.context.catalog.current().layout!.moves).toEqual([move])
+})
+
+test('a shard that does not answer is no objection to a move', async () => {
+  const down = new LooseleafError('SHARD_UNAVAILABLE', 'It is down.')
+  let loads = -Infinity
+  const failing = await openStore(
+    faultyDriver(driver, ({ shard, table, operation }) =>
+      shard === 2 && table === 'catalog' && operation === 'load' && ++loads === 2
+        ? { before: () => Promise.reject(down) }
+        : undefined,
+    ),
+  )
+  loads = 0
+  await expect(objectionsTo(failing.context, PLAN)).rejects.toBe(down)
+  await failing.close()
 })
 
 test('a draining is announced once, and withdrawn once', async () => {
