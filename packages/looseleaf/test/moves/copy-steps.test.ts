@@ -157,14 +157,17 @@ test('every entity of the buckets is copied once, in full batches, and the place
 })
 
 test('few buckets are copied by pages without bodies, and none without entities', async () => {
-  const few = { ...(await wholeRange()), buckets: '0-99' }
+  // One less than an eighth of the source's buckets.
+  const few = { ...(await wholeRange()), buckets: '0-254' }
   const { copied } = await copyEntities(work, few, target)
-  const isFew = entitiesIn(store.context, '0-99')
+  const isFew = entitiesIn(store.context, few.buckets)
   expect(copied).toBe((await rowsOf(0)).filter(({ id }) => isFew(id)).length)
   expect((await copiesOf()).size).toBe(copied)
   expect(kindNames()).toEqual(new Set(['copy page 0', 'copy read', 'receive']))
   expect(kinds).not.toContain('copy read 0')
   expect(await copyEntities(work, { ...few, buckets: '' }, target)).toEqual({ copied: 0 })
+  await copyEntities(work, { ...few, buckets: '0-255' }, target)
+  expect(kindNames()).toContain('copy page 8192')
 })
 
 test('a copy that differs counts, unless its entity was written since', async () => {
