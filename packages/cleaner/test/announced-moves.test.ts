@@ -173,8 +173,8 @@ test('a claim that another process takes at the source during a check is taken a
   const sleep = async (): Promise<void> =>
     void (await driver.shards[0]!.claims(tableSpec(claims)).take([claim]))
   const target = indexTarget(store.context, claims)
-  const rows = await driver.shards[0]!.entities.read([parseId(id)])
-  await checkEntityPage({ ...pass, time: { ...pass.time, sleep } }, [target], rows, 1)
+  const [row] = await driver.shards[0]!.entities.read([parseId(id)])
+  await checkEntityPage({ ...pass, time: { ...pass.time, sleep } }, [target], [row!], 1)
   expect(await rowCounts()).toMatchObject({ [claims.table]: [1, 1] })
 })
 
