@@ -8,11 +8,8 @@ import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { checkIndex } from '../src/check/check-index.ts'
-import { checkEntityPage } from '../src/check/check-page.ts'
 import { cleanIndex } from '../src/clean/clean-index.ts'
 import { deleteExpired } from '../src/expire/delete-expired.ts'
-import { indexTarget } from '../src/pass/index-target.ts'
-import { createRepairPass } from '../src/repair/repair-pass.ts'
 import { openStore } from './stores.ts'
 
 // Cleaners while the rows of shard 0 are written on shard 1 too.
@@ -157,24 +154,6 @@ test('claims become ready when the target of a move has them too, although a fai
   }
   await driver.shards[1]!.claims(tableSpec(claims)).take([dead])
   expect(await cleanIndex(store, 'by_nick')).toMatchObject({ complete: true })
-  expect(await rowCounts()).toMatchObject({ [claims.table]: [1, 1] })
-})
-
-test('a claim that another process takes at the source during a check is taken at the target of the move too', async () => {
-  const byNick = defineIndex('by_nick', { properties: { nick: 'string' }, shardOn: 'nick', unique: true })
-  const { version } = await store.put({ nick: name }, { id })
-  await announce('both')
-  await store.addIndex(byNick)
-  const claims = store.context.catalog
-    .current()
-    .indexes.find((entry) => entry.unique && entry.name === 'by_nick')!
-  const pass = createRepairPass(store.context)
-  const claim = { key: [Buffer.from(name)], entityId: parseId(id), version }
-  const sleep = async (): Promise<void> =>
-    void (await driver.shards[0]!.claims(tableSpec(claims)).take([claim]))
-  const target = indexTarget(store.context, claims)
-  const [row] = await driver.shards[0]!.entities.read([parseId(id)])
-  await checkEntityPage({ ...pass, time: { ...pass.time, sleep } }, [target], [row!], 1)
   expect(await rowCounts()).toMatchObject({ [claims.table]: [1, 1] })
 })
 

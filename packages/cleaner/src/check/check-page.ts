@@ -85,10 +85,8 @@ function addMissing(
       direction: 'missing',
       settleMs,
     })
-    // Another process may have taken a claim where it is read since, and have been refused on the other shard.
-    const wanted = found.missing.filter((row) => isRead(silentPass, row) || isFilled(row))
-    const confirmed = wanted.filter((row) => isRead(silentPass, row))
-    const ids = [...wanted.map(({ entity }) => entity.id), ...found.unsettled]
+    const confirmed = found.missing.filter((row) => isRead(silentPass, row))
+    const ids = [...confirmed.map(({ entity }) => entity.id), ...found.unsettled]
     const { duplicates } = await reconcile(silentPass, [target], ids)
     return { missing: Math.max(0, confirmed.length + found.unsettled.length - duplicates), duplicates }
   })
