@@ -111,18 +111,18 @@ export async function discardAll(
 }
 
 /**
- * Returns the move's buckets for which a shard has no use: it does not own them, and no announced move has them. Leaves buckets out that came back
- * and left again by a later move, whose rows consumers may still have to read.
+ * Returns the move's buckets for which a shard has no use: it does not own them, and no announced move has them. Leaves out buckets of later moves:
+ * they come again, or came back and left again, and consumers may still have to read their rows. A record of an earlier move is of one that was
+ * undone, and decides nothing.
  */
 function foreignBuckets({ move }: MoveWork, { catalog, serves }: OwnBuckets): string {
   const { layout, shardNumber } = catalog
-  const kept = (ofOthers(serves.away, move.id) ?? []).filter(({ emptied: floor }) => floor === undefined)
+  const kept = (serves.away ?? []).filter(({ emptied: floor }) => floor === undefined)
+  const later = [...kept, ...(serves.coming ?? [])].filter(({ move: id }) => id > move.id)
   const used = unionOfRanges(
     serves.owns,
     layout?.shards[shardNumber]?.buckets ?? '',
-    ...kept.map(({ buckets }) => buckets),
-    ...(ofOthers(serves.coming, move.id) ?? []).map(({ buckets }) => buckets),
-    ...(layout?.moves ?? []).map(({ buckets }) => buckets),
+    ...[...later, ...(layout?.moves ?? [])].map(({ buckets }) => buckets),
   )
   return withoutRanges(move.buckets, used)
 }
