@@ -4,6 +4,8 @@ const hasEpochs = 'A catalog has an epoch for every shard.'
 const noText = 'A text that is absent is no record either.'
 const oneOfEach = 'There is at most one that fits.'
 const hasMoves = 'A layout has moves from its first move on.'
+const shortcut = 'A shortcut: without it the same is computed.'
+const noTimePassed = 'At the first attempt no time has passed, and a timeout is above 0.'
 const isComing = 'A departure that is due has a record that comes.'
 
 /** Reasons of moves, batches and local rows. */
@@ -99,14 +101,31 @@ export const moves: Equivalents = {
       'Every copy of the package has the same symbol by any name.',
   },
   'store/writing/batch/batch-writer': {
+    'createBatchWriter.claim: keys.length === 0 → false': shortcut,
+    'createBatchWriter.writeInAttempts: (attempts > 0 || wait !== undefined) && now() >= endsAt → (now() >= endsAt)':
+      noTimePassed,
+    'createBatchWriter.writeInAttempts: attempts > 0 → attempts >= 0': noTimePassed,
+    'createBatchWriter.writeInAttempts: tries++ → (nothing)': 'The look that follows has a final answer.',
     'createBatchWriter.committed: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])': hasEpochs,
     'createBatchWriter.writeInAttempts: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])': hasEpochs,
   },
   'store/writing/batch/planned-items': {
+    'withoutClaims: row.version === undefined || row.local === undefined → false':
+      'Local rows without a list write nothing.',
+    'withoutClaims: row.version === undefined || row.local === undefined → (row.version === undefined)':
+      'Local rows without a list write nothing.',
     'withoutClaims: row.version === undefined || row.local === undefined → (row.local === undefined)':
       'Only a written row has local rows.',
   },
   'store/writing/split-attempt': {
     'splitAttempt: atOnce.length === 0 → false': 'A shortcut: without it the same is computed.',
+  },
+  'store/writing/batch/batch-keys': {
+    'givenUpKeys: rows.deletedNow .filter(({ entry }) => entry.unique) → rows.deletedNow':
+      'Only keys of unique tables are looked for.',
+    'passedKeys: rows.deletedNow .filter(({ entry }) => entry.unique) → rows.deletedNow':
+      'Only keys of unique tables are looked for.',
+    'givenUpKeys: given.size > 0 && given.has(identityOf(entry.table, key)) → (given.has(identityOf(entry.table, key)))':
+      shortcut,
   },
 }

@@ -6,15 +6,25 @@ const oneOfEach = 'There is at most one that fits.'
 const shortcut = 'A shortcut: without it the same is computed.'
 const hasSilent = 'It is said only where a shard is silent.'
 
+const twoAsked = 'The caller asks for the two other answers alone.'
+
 export const store: Equivalents = {
   'store/catalog/policies': {
     'agreeOnPolicies: shards.find((shard) => shard !== undefined) → shards.findLast((shard) => shard !== undefined)':
       'The policies of all answering shards agree by then; with a silent shard, only a warning depends on them.',
   },
   'store/reading/rows/committed-versions': {
+    'takeInRowOrder: isWanted = true → isWanted = false': 'The last group sets it.',
+    'takeInRowOrder: others[at] ?? rows.length → (others[at])':
+      'A slice without an end goes to the last row.',
     'takeInRowOrder.handOver: known.fill(undefined, from, to) → (nothing)': 'It only frees memory earlier.',
   },
   'store/writing/batch/read-back': {
+    "readBack: return 'open' → return ''": twoAsked,
+    "compareBody: return 'moved' → return ''": twoAsked,
+    'compareBody: written?.isWritten → written.isWritten': 'Every entity that is read is one of the attempt.',
+    'readBack: attempts.find(({ version }) => rows.some((row) => versionOf(row) === version)) → attempts.findLast(({ version }) => rows.some((row) => versionOf(row) === version))':
+      'One attempt at the most was committed.',
     'readBack: tries < MAX_TRIES → tries <= MAX_TRIES': 'One more read after so many makes no difference.',
     'compareBody: rows.find((row) => idKey(row.id) === idKey(id)) → rows.findLast((row) => idKey(row.id) === idKey(id))':
       oneOfEach,
@@ -33,6 +43,11 @@ export const store: Equivalents = {
     'findEntity: isPending(decoded) → true': 'To await a value that is there changes nothing.',
   },
   'store/writing/entity-writer': {
+    'createEntityWriter.writeInAttempts: guess === undefined → false':
+      'Of an entity that was read, the version tells the body.',
+    'createEntityWriter.writeInAttempts.committed: superfluous.length === 0 → false': shortcut,
+    'createEntityWriter.writeInAttempts: isFirst && ifVersion !== undefined → (ifVersion !== undefined)':
+      'The first attempt has taken the state out.',
     'createEntityWriter.writeInAttempts: failures.length === 0 → false': shortcut,
     'createEntityWriter.writeInAttempts: given && decideKnown(reader, { id, version: i…rsion!, body: given }, lane.shard, decideFor) → (decideKnown(reader, { id, version: ifVersion!, body: given }, lane.shard, decideFor))':
       'A body that is absent cannot be decoded, so the entity is read as well.',
@@ -64,6 +79,7 @@ export const store: Equivalents = {
       'An absent removal is not among the kept ones.',
   },
   'store/writing/row-change': {
+    "diffAll: diff.lost.length === 0 || entry.state !== 'building' → (entry.state !== 'building')": shortcut,
     'diffAll: after === null || diff.gained.length === 0 → (after === null)': shortcut,
     'diffAll: after === null || diff.gained.length === 0 → (diff.gained.length === 0)':
       'A deleted entity gains no row.',
@@ -74,6 +90,10 @@ export const store: Equivalents = {
     'splitChange: atOnce.length === 0 → false': shortcut,
   },
   'store/writing/rows-at-once': {
+    'lostRowsOf: isLosing && own !== undefined → (own !== undefined)': shortcut,
+    'lostRowsOf: own?.mayDefer → own.mayDefer': 'A shard without a catalog has no steps.',
+    "splitLostRows.mayGo: steps.get(row.entry.table) === 'on' && !row.entry.unique → (steps.get(row.entry.table) === 'on')":
+      'Claims are never exact.',
     'lostRowsOf: deletedNow.length > 0 || deletedLater.length > 0 → true': shortcut,
     'lostRowsOf: steps.size === 0 → false': shortcut,
     'lostRowsOf.keysAfter: rows.keysAfter[place] ?? NONE → (rows.keysAfter[place])':
@@ -82,6 +102,7 @@ export const store: Equivalents = {
     'splitLostRows: lostWhole.length === 0 && gone.length === 0 → false': shortcut,
   },
   'store/writing/superseded-attempts': {
+    'superfluousRows: supersededRows.length === 0 → false': shortcut,
     'superfluousRows: indexes.find((candidate) => candidate.table === table) → indexes.findLast((candidate) => candidate.table === table)':
       oneOfEach,
   },
@@ -100,5 +121,18 @@ export const store: Equivalents = {
   },
   'protocol/write-early': {
     'beforeCommit: !isLooseleafError(error) || !error.unknownOutcome → (!error.unknownOutcome)': onlyOurs,
+  },
+  'store/writing/put-many': {
+    'putMany.putOne: previous !== undefined → true': 'To await a value that is there changes nothing.',
+  },
+  'store/writing/background': {
+    'createBackground.end: waiting.length === 0 || running.size > limit → (running.size > limit)': shortcut,
+    'createBackground.end: waiting = [] → (nothing)':
+      'To let the same caller in twice changes nothing; it only frees memory.',
+  },
+  'store/calls/local-share': {
+    'createLocalShare: isAlone → true': 'The first row that is seen decides the share.',
+    'createLocalShare.entitiesPay: longShare < MANY_LONG → longShare <= MANY_LONG':
+      'No sum of such steps is exactly a quarter.',
   },
 }
