@@ -1,4 +1,4 @@
-import { LooseleafError, type EntityId } from '@looseleaf/core'
+import { LooseleafError, type EntityId, type StoreEvent } from '@looseleaf/core'
 import type { EntityInsert } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalog } from '@looseleaf/index-engine/internal'
@@ -18,8 +18,10 @@ let faults: Fault[]
 let plan: (call: FaultyCall) => Fault | undefined
 /** Calls of the driver, without looks at the floor. */
 let calls: FaultyCall[]
-/** Number of attempts that began before the end of a pause. */
+/** Number of pauses, and of attempts that began before the end of one. */
+let slept: number
 let early: number
+let events: StoreEvent[]
 let store: DataStore
 /** Another process, without faults. */
 let rival: DataStore
@@ -31,15 +33,19 @@ beforeEach(async () => {
   faults = []
   plan = () => undefined
   early = 0
+  slept = 0
+  events = []
   let pauses = 0
   const time = {
     now: () => now,
     async sleep(milliseconds: number, signal?: AbortSignal) {
       now += milliseconds
       // Sleeps with a signal belong to the deletes of lost rows.
-      if (signal === undefined) pauses++
-      await new Promise((resolve) => setImmediate(resolve))
-      if (signal === undefined) pauses--
+      if (signal !== undefined) return
+      slept++
+      pauses++
+      for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+      pauses--
     },
   }
   const driver = faultyDriver(memory, (call) => {
@@ -50,7 +56,8 @@ beforeEach(async () => {
   })
   const options = { indexes: [byName], router: localRouter(), time, writeTimeoutMs: 5_000 }
   calls = []
-  store = await DataStore.open({ ...options, shards: keepOpen(driver), migrate: true })
+  const observer = { happened: (event: StoreEvent) => void events.push(event) }
+  store = await DataStore.open({ ...options, shards: keepOpen(driver), migrate: true, observer })
   rival = await DataStore.open({ ...options, shards: keepOpen(memory) })
   id = (await rival.put({ name: 'first' })).id
   calls = []
@@ -86,6 +93,17 @@ const errorOf = async (write: Promise<unknown>): Promise<LooseleafError> => {
   }
   throw new Error('It was written.')
 }
+
+test('attempts that deadlocks undo are followed by pauses from the third on, and an observer hears of each', async () => {
+  faults = times(4, deadlock)
+  events = []
+  await put()
+  expect([slept, early]).toEqual([2, 0])
+  const { name: shard } = memory.shards[0]!
+  expect(events.filter(({ kind }) => kind === 'attempt')).toEqual(
+    Array.from({ length: 4 }, () => ({ kind: 'attempt', outcome: 'undone', shard })),
+  )
+})
 
 describe('the end of a write', () => {
   test('a write whose time is over has no error of an attempt before one that another write has overtaken', async () => {

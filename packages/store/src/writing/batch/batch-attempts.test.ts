@@ -71,7 +71,7 @@ async function open(options: Partial<DataStoreOptions> = {}): Promise<void> {
         sleeps.push(milliseconds)
         now += milliseconds
         asleep++
-        await new Promise((resolve) => setImmediate(resolve))
+        for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
         asleep--
       },
     },

@@ -133,6 +133,28 @@ test('two items that want one unique key are DUPLICATE_KEY before anything is wr
   expect(await claims('by_seat')).toEqual({ 1: a, 2: b })
 })
 
+test('two entities exchange the keys of two indexes in one batch', async () => {
+  const byCode = defineIndex('by_code', {
+    properties: { group: 'uuid', code: 'string' },
+    shardOn: 'group',
+    unique: true,
+  })
+  await store.addIndex(byCode)
+  const give = (of: EntityId, seat: string, code: string): BatchUpdate => ({
+    update: of,
+    edit: (bag: Bag) => ({ ...bag, seat, code }),
+  })
+  await store.batch([give(a, '1', 'x'), give(b, '2', 'y')])
+  await store.batch([give(a, '2', 'y'), give(b, '1', 'x')])
+  expect(await store.getMany([a, b])).toMatchObject([
+    { seat: '2', code: 'y' },
+    { seat: '1', code: 'x' },
+  ])
+  await store.settled()
+  expect(await claims('by_seat')).toEqual({ 1: b, 2: a })
+  await expect(store.batch([give(a, '2', 'x')])).rejects.toMatchObject({ code: 'DUPLICATE_KEY', holder: b })
+})
+
 test('a unique key of an entity outside of the batch is DUPLICATE_KEY, and fresh entities leave no claims', async () => {
   const other = await seated('5')
   const batch = store.batch([{ insert: { group, seat: '6' } }, sit(a, '5')], { near: group })
