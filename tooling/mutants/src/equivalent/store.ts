@@ -79,6 +79,7 @@ export const store: Equivalents = {
       'An absent removal is not among the kept ones.',
   },
   'store/writing/row-change': {
+    'splitChange: local === undefined → false': shortcut,
     "diffAll: diff.lost.length === 0 || entry.state !== 'building' → (entry.state !== 'building')": shortcut,
     'diffAll: after === null || diff.gained.length === 0 → (after === null)': shortcut,
     'diffAll: after === null || diff.gained.length === 0 → (diff.gained.length === 0)':
@@ -134,5 +135,9 @@ export const store: Equivalents = {
     'createLocalShare: isAlone → true': 'The first row that is seen decides the share.',
     'createLocalShare.entitiesPay: longShare < MANY_LONG → longShare <= MANY_LONG':
       'No sum of such steps is exactly a quarter.',
+  },
+  'store/writing/batch/write-batch': {
+    "untilWritten: isLooseleafError(error, 'DUPLICATE_KEY') && ids.has(error.holder) → (ids.has(error.holder))":
+      'No other error names a holder that a write removes.',
   },
 }

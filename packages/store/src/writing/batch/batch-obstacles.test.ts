@@ -87,6 +87,30 @@ test('a batch whose answer is lost is found at the end of its time, although its
   expect(await store.getMany([a, b])).toMatchObject([{ n: 2 }, { n: 2 }])
 })
 
+test('a batch whose answer is lost is found on the shard to which its bucket has moved since', async () => {
+  const rival = await DataStore.open({ shards: keepOpen(memory), indexes: [byMail] })
+  const move = handOverOf(memory)
+  await move.begin()
+  await store.context.catalog.reload()
+  let commits = 0
+  plan = ({ operation }) =>
+    operation === 'writeAll' && commits++ === 0
+      ? {
+          async after() {
+            await move.seal('0-2047')
+            expect(await move.giveUp('0-2047')).toBe(true)
+            await move.beginAtTarget('0-2047')
+            // The old shard still has the version of the batch for both.
+            await rival.update(a, (bag) => ({ ...bag, n: 70 }))
+            throw unknownOutcome()
+          },
+        }
+      : undefined
+  await store.batch([count(a), count(b)])
+  expect([commits, ...(await store.getMany([a, b])).map((entity) => entity?.['n'])]).toEqual([1, 70, 2])
+  await rival.close()
+})
+
 test('an entity that another process has written with the version of a lost attempt refutes the attempt', async () => {
   let commits = 0
   plan = ({ operation, args }) => {
