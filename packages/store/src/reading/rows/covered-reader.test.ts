@@ -1,0 +1,93 @@
+import { parseId, type Bag } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
+import { defineIndex } from '@looseleaf/index-engine'
+import { entriesOf, type ReadEntity } from '@looseleaf/index-engine/internal'
+import { expect, test } from 'vitest'
+import { coveredReader } from './covered-reader.ts'
+import type { WholeReader } from './row-reader.ts'
+
+const id = parseId('01890a5d-ac96-774b-bcce-b302099a8057')
+const definition = defineIndex('by_n', { properties: { n: 'integer' }, shardOn: 'id', include: ['title'] })
+const entry: CatalogEntry = {
+  ...entriesOf(definition)[0]!,
+  generation: 1,
+  table: 'index_by_n',
+  state: 'ready',
+}
+const MIB = 1024 * 1024
+
+const row = (n: number, part: string) => ({
+  key: [BigInt(n)],
+  entityId: id,
+  version: n,
+  included: Buffer.from(part),
+})
+
+/** Decodes a part whose first word says how. */
+async function decodeLate(text: string): Promise<Bag> {
+  if (text === 'late failing') throw new Error('no dictionary')
+  return { part: text }
+}
+function decode(body: Uint8Array): Bag | Promise<Bag> {
+  const text = Buffer.from(body).toString()
+  if (text === 'damaged') throw new Error('damaged')
+  return text.startsWith('late') ? decodeLate(text) : { part: text }
+}
+
+/** Reads rows whose parts have this many bytes once decoded. Entities that are read whole have the bag `whole`. */
+async function read(rows: readonly ReturnType<typeof row>[], bytes = 1, groupsWanted = Infinity) {
+  const groups: (ReadEntity | undefined)[][] = []
+  const whole: Partial<WholeReader> = {
+    async read(some, _, take) {
+      take(
+        some.map(({ key }) => ({
+          id,
+          bag: { title: `whole ${key[0]}` },
+          key: undefined,
+          version: 1,
+          updated: 5,
+          bytes: 1,
+        })),
+      )
+    },
+    versions: async () => [],
+  }
+  const reader = coveredReader(
+    { codec: { decodedBytes: () => bytes }, bodies: { decode } } as never,
+    { lanes: () => ({ shard: 'shard 0' }) as never },
+    { entry, plan: { rowsTellPlaces: false, shards: [0] }, verify: false },
+  )(whole as WholeReader)
+  await reader.read(rows, undefined, (group) => groups.push([...group]) < groupsWanted)
+  return { groups, cost: reader.costOf!({ entitiesRead: rows.length } as never) }
+}
+
+const bagsOf = (groups: (ReadEntity | undefined)[][]): unknown[] =>
+  groups.map((group) => group.map((each) => each?.bag))
+
+test('an item has the part of its row, with its memory, and no place that its rows do not tell', async () => {
+  const { groups, cost } = await read([row(1, 'plain')], 1_000)
+  expect(groups).toEqual([
+    [{ id, bag: { part: 'plain' }, key: undefined, version: 1, updated: undefined, bytes: 1_200 }],
+  ])
+  expect(cost).toMatchObject({ entitiesCovered: 1, entitiesRead: 0, entityReads: 0 })
+})
+
+test('parts that need entries of the codec are awaited, and the entity of a part that cannot be decoded is read', async () => {
+  const rows = ['plain', 'late', 'late failing', 'damaged'].map((part, n) => row(n, part))
+  const { groups, cost } = await read(rows)
+  expect(bagsOf(groups).flat()).toEqual([
+    { part: 'plain' },
+    { part: 'late' },
+    { title: 'whole 2' },
+    { title: 'whole 3' },
+  ])
+  expect(cost).toMatchObject({ entitiesCovered: 2, entitiesRead: 2, entityReads: 1 })
+})
+
+test('parts that do not fit into memory together come in several groups, as long as more are wanted', async () => {
+  const rows = ['a', 'b', 'c'].map((part, n) => row(n, part))
+  const { groups, cost } = await read(rows, 5 * MIB)
+  expect(bagsOf(groups)).toEqual([[{ part: 'a' }], [{ part: 'b' }], [{ part: 'c' }]])
+  expect(cost).toMatchObject({ entitiesCovered: 3 })
+  expect(bagsOf((await read(rows, 5 * MIB, 2)).groups)).toEqual([[{ part: 'a' }], [{ part: 'b' }]])
+})
