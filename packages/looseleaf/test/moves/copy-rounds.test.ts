@@ -60,7 +60,8 @@ test.each([
   const onProgress = ({ step }: { readonly step: string }): void => {
     if (step === 'checking' && before === -1) before = raises
   }
-  await moveBuckets(mover, PLAN, { smallRound, onProgress })
+  // In pages of ten entities, whose sum counts.
+  await moveBuckets(mover, PLAN, { smallRound, onProgress, rowsPerSecond: 10 })
   // One round follows the index rows.
   expect(before).toBe(rounds)
 })
@@ -83,4 +84,33 @@ test('rounds end when they get no shorter, although many entities are written me
   expect(await moveBuckets(mover, PLAN, { smallRound: 0, onProgress })).toMatchObject({ state: 'done' })
   expect(rounds).toBeGreaterThanOrEqual(2)
   expect(rounds).toBeLessThan(8)
+})
+
+test('a group that is handed over ends behind the last write that was copied under its seal', async () => {
+  const memory = await memoryShards(2).connect()
+  const writer = await openStore(memory)
+  const [id] = idsIn(writer, '0-511', 1)
+  const { entities } = memory.shards[0]!
+  const ends: (readonly [end: number, last: number])[] = []
+  let isWritten = false
+  const watched = faultyDriver(memory, ({ operation, args }) => {
+    const { serves } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
+    const isSealed = serves?.leaving?.some(({ sealed }) => sealed !== undefined) === true
+    if (isSealed && !isWritten) {
+      isWritten = true
+      return { before: async () => void (await writer.put({ n: 1 }, { id })) }
+    }
+    const given = serves?.away?.[0]
+    if (given === undefined || ends.length > 0) return undefined
+    return {
+      async before() {
+        const page = await entities.pageOfChanges({ after: { updated: 0, addedId: 0 } }, 100, { maxBody: 0 })
+        ends.push([given.end, page.at(-1)!.updated])
+      },
+    }
+  })
+  const { counts } = await moveBuckets(await openStore(watched, leapingTime()), PLAN, { groups: 2 })
+  expect(counts).toMatchObject({ entities: 1, compared: 0 })
+  const [[end, last] = [0, 0]] = ends
+  expect(end).toBeGreaterThan(last)
 })

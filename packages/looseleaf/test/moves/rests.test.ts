@@ -12,8 +12,14 @@ test('the mover rests four times as long as a seal before it seals the next grou
   const memory = await memoryShards(2).connect()
   const time = leapingTime()
   const seals: { from: number; to: number }[] = []
+  let isSwitched = false
+  let restedMs = Infinity
   const watched = faultyDriver(memory, ({ operation, args }) => {
-    const { serves } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
+    const { serves, layout } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
+    if (layout?.moves?.[0]?.phase === 'target' && !isSwitched) {
+      isSwitched = true
+      restedMs = time.now() - seals.at(-1)!.to
+    }
     if (serves?.leaving?.some(({ sealed }) => sealed !== undefined) === true)
       seals.push({ from: time.now(), to: 0 })
     return {
@@ -25,10 +31,17 @@ test('the mover rests four times as long as a seal before it seals the next grou
   })
   await (await openStore(memory)).close()
   const mover = await openStore(watched, time)
-  await moveBuckets(mover, { from: 0, to: 1, buckets: '0-1023' }, { groups: 3 })
+  const report = await moveBuckets(mover, { from: 0, to: 1, buckets: '0-1023' }, { groups: 3 })
   expect(seals).toHaveLength(3)
   for (const [i, { from, to }] of seals.slice(0, -1).entries()) {
     expect(to - from).toBeGreaterThanOrEqual(3 * STATEMENT_MS)
-    expect(seals[i + 1]!.from - to).toBeGreaterThanOrEqual(4 * (to - from))
+    const rest = seals[i + 1]!.from - to
+    expect(rest).toBeGreaterThanOrEqual(4 * (to - from))
+    // With the statements before the next seal.
+    expect(rest).toBeLessThan(4 * (to - from) + 50 * STATEMENT_MS)
   }
+  const lengths = seals.map(({ from, to }) => to - from)
+  expect(report.seals).toMatchObject({ groups: 3, worst: Math.max(...lengths) })
+  // No group comes after the last one.
+  expect(restedMs).toBeLessThan(4 * lengths.at(-1)!)
 })

@@ -1,8 +1,8 @@
 import type { ShardCatalog, ShardServes } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { moveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets, undoMove } from '@looseleaf/mover/internal'
 import { announceMove } from '@looseleaf/protocol/internal'
-import { faultyDriver, type FaultyCall } from '@looseleaf/testkit'
+import { faultyDriver, unknownOutcome, type FaultyCall } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
 import { checkIndexes, checkQueries, contentsOf, filledStore, openStore, SOME_BUCKETS } from './stores.ts'
@@ -109,8 +109,13 @@ test('a mover names the process that it waits for again after it has lost the mo
   await tasks.claim(task, 'first', 60_000)
   let waits = 0
   let isTaken = false
+  let isReleased = false
   const mover = await openStore(
-    faultyDriver(driver, ({ operation }) => {
+    faultyDriver(driver, ({ operation, args }) => {
+      if (isTaken && !isReleased && operation === 'save' && args[3] === 0) {
+        isReleased = true
+        return { before: () => Promise.reject(unknownOutcome()) }
+      }
       if (operation !== 'receive' || isTaken) return undefined
       isTaken = true
       return { before: takeOver }
@@ -123,5 +128,19 @@ test('a mover names the process that it waits for again after it has lost the mo
     onWait: () => void free(++waits === 1 ? 'first' : 'second'),
   })
   expect(report).toMatchObject({ state: 'done' })
-  expect(waits).toBe(2)
+  expect([waits, isReleased]).toEqual([2, true])
+})
+
+test('a mover that was suspended at the begin of its attempt reports a move that was undone meanwhile', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 20)
+  let undone: Promise<unknown> | undefined
+  const suspended = faultyDriver(driver, (call) => {
+    if (leavingOf(call) === undefined || undone !== undefined) return undefined
+    undone = undoMove(store, 1)
+    return { before: async () => void (await undone) }
+  })
+  const mover = await openStore(suspended, leapingTime())
+  expect(await moveBuckets(mover, PLAN, { leaseMs: 1 })).toMatchObject({ id: 1, state: 'undone' })
+  expect(await undone).toMatchObject({ state: 'undone' })
 })

@@ -7,7 +7,7 @@ import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { fastTime, leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { moveBuckets, movesOf, resumeMoves } from '@looseleaf/mover/internal'
+import { emptySources, moveBuckets, movesOf, resumeMoves } from '@looseleaf/mover/internal'
 import { contentsOf, filledStore, openStore, rowsAt } from '../stores.ts'
 import { Consumed, poll, versionsOf } from './consumed.ts'
 import { finishMoves, moveUntil, PLAN } from './moving.ts'
@@ -109,6 +109,9 @@ test('a move ends with the deletion on the source, once every consumer has handl
     heldUpBy: expect.stringMatching(/on shard 0: search\..*looseleaf consumer drop NAME/),
   })
   expect(await movesOf(mover)).toMatchObject([{ state: 'emptying', heldUpBy: report.heldUpBy }])
+  expect(await emptySources(mover.context, {})).toEqual([])
+  const { progress } = (await driver.shards[1]!.tasks.load('move/1'))!
+  expect(JSON.parse(progress)).toMatchObject({ waitsFor: '' })
   await expect(moveBuckets(mover, { from: 1, to: 0, buckets: '7' })).rejects.toMatchObject({
     code: 'CONFLICT',
     message: expect.stringContaining('call shards.repair'),
@@ -117,6 +120,25 @@ test('a move ends with the deletion on the source, once every consumer has handl
   expect(await movesOf(mover)).toMatchObject([{ state: 'emptying', heldUpBy: 'no process works on it' }])
   await finishMoves(mover)
   expect(await readConsumers(store)).toEqual([])
+})
+
+test('a mover that waits for a consumer says so, and ends the move when the consumer is dropped', async () => {
+  await using stopped = consumed.start(store)
+  await poll(() => readConsumers(store)).toHaveLength(1)
+  await stopped.stop()
+  await write(2, 1)
+  let waits: string | undefined
+  const watched = faultyDriver(driver, ({ operation, args: [task, , progress] }) => {
+    if (operation !== 'save' || task !== 'move/1' || waits !== undefined) return undefined
+    const { waitsFor } = JSON.parse(String(progress)) as { waitsFor: string }
+    if (waitsFor === '') return undefined
+    waits = waitsFor
+    return { after: async () => void (await dropConsumer(store, 'search')) }
+  })
+  const waiting = await openStore(watched, leapingTime())
+  expect(await moveBuckets(waiting, PLAN)).toMatchObject({ state: 'done', heldUpBy: undefined })
+  expect(waits).toMatch(/^consumers that have changes to handle on shard 0: search\./)
+  await waiting.close()
 })
 
 test('a cleaner empties the source of a move by itself, once the awaited consumer has handled its changes', async () => {
