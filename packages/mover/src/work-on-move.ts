@@ -104,7 +104,7 @@ function claimed(
 }
 
 /** Measures the progress of a move by its steps, tables, groups and tens of thousands of entities. Rows that each try copies again are too few to count. */
-function progressOf(record: MoveRecord | undefined): number {
+export function progressOf(record: MoveRecord | undefined): number {
   if (record === undefined) return 0
   const { step, tables, seals, counts } = record
   return moveSteps.indexOf(step) + tables.length + seals.length + Math.floor(counts.entities / 10_000)

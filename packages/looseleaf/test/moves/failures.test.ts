@@ -93,17 +93,18 @@ test('a move that fails under a seal has taken the seal away when it rejects', a
   expect(leaving?.map(({ sealed }) => sealed)).toEqual([undefined])
 })
 
-test('a move rejects with its own error although its lease cannot be ended', async () => {
+test('a move rejects with its own error although its seal and its lease cannot be ended', async () => {
   const driver = await memoryShards(2).connect()
   await (await filledStore(driver, 50)).close()
   let isDenied = false
   const reject = (code: 'SHARD_DENIED' | 'SHARD_FULL') => ({
     before: () => Promise.reject(new LooseleafError(code, 'Refused (a fault on purpose).')),
   })
-  const store = await storeWith(driver, ({ shard, table, operation }) => {
-    if (shard === 0 && operation === 'pageOfChanges') isDenied = true
+  const store = await storeWith(driver, ({ shard, table, operation, args: [catalog] }) => {
+    const { serves } = (operation === 'change' ? catalog : {}) as Partial<ShardCatalog>
+    if (isDenied && (table === 'tasks' || operation === 'change')) return reject('SHARD_FULL')
+    isDenied ||= shard === 0 && serves?.leaving?.some(({ sealed }) => sealed !== undefined) === true
     if (!isDenied) return undefined
-    if (shard === 1 && table === 'tasks') return reject('SHARD_FULL')
     return operation === 'pageOfChanges' ? reject('SHARD_DENIED') : undefined
   })
   await expect(store.shards.move(PLAN)).rejects.toMatchObject({ code: 'SHARD_DENIED' })

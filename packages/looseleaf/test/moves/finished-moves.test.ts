@@ -56,10 +56,13 @@ test('a list has the last ten finished moves, and a store that never moved a buc
   const store = await filledStore(await memoryShards(2).connect(), 0)
   expect(await store.shards.moves({ finished: true })).toEqual([])
   const ids: number[] = []
-  for (let bucket = 0; bucket < 12; bucket++)
-    ids.push((await store.shards.move({ from: 0, to: 1, buckets: `${bucket}` })).id)
+  for (let n = 0; n < 6; n++)
+    for (const from of [0, 1])
+      ids.push((await store.shards.move({ from, to: 1 - from, buckets: `${2_048 * from + n}` })).id)
+  await moveUntil(store, 'checking', { from: 0, to: 1, buckets: '100' })
   const listed = await store.shards.moves({ finished: true })
-  expect(listed.map(({ id }) => id)).toEqual(ids.slice(-10))
+  expect(listed.map(({ id }) => id).slice(0, -1)).toEqual(ids.slice(-10))
+  expect(listed.at(-1)).toMatchObject({ state: 'checking', buckets: '100' })
 })
 
 test('the writes of all processes that waited for buckets of a move are counted, with the longest wait', async () => {

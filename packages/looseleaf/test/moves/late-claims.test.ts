@@ -1,5 +1,6 @@
 import { formatId, parseId, type Driver, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { moveBuckets, movesOf } from '@looseleaf/mover/internal'
 import { announceMove, copyIndexRows, createThrottle } from '@looseleaf/protocol/internal'
@@ -8,6 +9,14 @@ import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, onTestFinished, test } from 'vitest'
 import { byName } from './stores.ts'
+
+/** Without any claim that waits. */
+const byNumber = defineIndex('by_number', {
+  properties: { number: 'string' },
+  shardOn: 'number',
+  unique: true,
+})
+const indexes = [byName, byNumber]
 
 interface Opened {
   readonly driver: Driver
@@ -19,7 +28,7 @@ async function openDelayed(deleteDelayMs: number): Promise<Opened> {
   const driver = await memoryShards(2).connect()
   const time = leapingTime()
   const shards = keepOpen(driver)
-  const store = await DataStore.open({ shards, indexes: [byName], migrate: true, deleteDelayMs, time })
+  const store = await DataStore.open({ shards, indexes, migrate: true, deleteDelayMs, time })
   onTestFinished(() => store.close())
   return { driver, time, store }
 }
@@ -27,7 +36,9 @@ async function openDelayed(deleteDelayMs: number): Promise<Opened> {
 test('a move waits until its target can take over the claim of an attempt that a failover may restore', async () => {
   const { driver, time, store } = await openDelayed(60_000)
   const { catalog, router } = store.context
-  const claims = tableSpec(catalog.current().indexes.find(({ unique }) => unique)!)
+  const claims = tableSpec(
+    catalog.current().indexes.find((entry) => entry.unique && entry.name === byName.name)!,
+  )
   const name = ['a', 'b', 'c', 'd', 'e'].find((text) => router.shardOfKey(Buffer.from(text)) === 0)!
   const { id } = await store.put({ name })
   // An earlier move was undone after this attempt had begun. It has died since.
@@ -36,19 +47,22 @@ test('a move waits until its target can take over the claim of an attempt that a
     { key: [Buffer.from(name)], entityId: dead, version: time.now() * 1000 },
   ])
   const waits: unknown[] = []
+  const later = new Set<unknown>()
   const sleeping: Time = {
     ...time,
     async sleep(milliseconds, signal) {
       await time.sleep(milliseconds, signal)
       const [move] = await movesOf(store)
       if (move?.state === 'checking') waits.push([milliseconds, move.heldUpBy])
+      if (move?.state === 'switching') later.add(move.heldUpBy)
     },
   }
-  const mover = await DataStore.open({ shards: keepOpen(driver), indexes: [byName], time: sleeping })
+  const mover = await DataStore.open({ shards: keepOpen(driver), indexes, time: sleeping })
   onTestFinished(() => mover.close())
   expect(await moveBuckets(mover, { from: 0, to: 1, buckets: '0-2047' })).toMatchObject({ state: 'done' })
   // The lease is renewed each ten seconds of the wait, which is as long as `deleteDelayMs`.
   expect(waits).toContainEqual([10_000, 'a failover may give 1 of its claims to other entities'])
+  expect([...later]).toEqual([undefined])
   const [claim] = await driver.shards[1]!.index(claims).scan({ prefix: [], order: 'asc', limit: 1 })
   expect(formatId(claim!.entityId)).toBe(id)
   await expect(store.put({ name })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })

@@ -77,6 +77,15 @@ test.each([
     if (isUndoneAgain) {
       await expect(undoMove(other, open!.id, tuning)).rejects.toMatchObject({ code: 'CONFLICT' })
       expect(await movesOf(other)).toMatchObject([{ state: 'sealing', forward: 'repair', back: 'move' }])
+      // An undo that died has left its step in the record.
+      const { tasks } = driver.shards[plan.to]!
+      const { progress } = (await tasks.load('move/1'))!
+      await tasks.claim('move/1', 'dead', 60_000)
+      await tasks.save('move/1', 'dead', JSON.stringify({ ...JSON.parse(progress), step: 'undoing' }), 0)
+      await expect(undoMove(other, open!.id, tuning)).rejects.toMatchObject({ code: 'CONFLICT' })
+      const [again] = await movesOf(other)
+      expect(again).toMatchObject({ state: 'copying', back: 'move' })
+      expect(again!.counts.entities).toBeGreaterThan(0)
     }
     expect(await resumeMoves(other, tuning)).toMatchObject([{ state: 'done' }])
     await expectMoved(driver, before)

@@ -1,5 +1,6 @@
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { moveBuckets } from '@looseleaf/mover/internal'
+import { moveBuckets, resumeMoves } from '@looseleaf/mover/internal'
+import { announceMove } from '@looseleaf/protocol/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
@@ -29,5 +30,28 @@ test('a mover with a rate limit keeps its lease in every step', async () => {
   expect([...longest.keys()]).toEqual(expect.arrayContaining(['copying', 'checking', 'sealing', 'emptying']))
   expect([...longest].filter(([, wait]) => wait >= LEASE_MS)).toEqual([])
   await mover.close()
+  await driver.close()
+})
+
+test('a move that waits until a later one of its call has handed its buckets over keeps its lease', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 100)
+  const moves = [
+    await announceMove(store.context, { from: 0, to: 1, buckets: '0' }),
+    await announceMove(store.context, { from: 0, to: 1, buckets: '1-2047' }),
+  ]
+  const time = leapingTime()
+  const renewals: number[] = []
+  const slow = faultyDriver(driver, ({ operation, args: [task] }) => {
+    if (operation === 'save' && task === `move/${moves[0]!.id}`) renewals.push(time.now())
+    return { before: () => time.leap(STATEMENT_MS) }
+  })
+  const mover = await openStore(slow, time)
+  await resumeMoves(mover, { rowsPerSecond: 5 })
+  const waits = renewals.slice(1).map((each, i) => each - renewals[i]!)
+  expect(renewals.at(-1)! - renewals[0]!).toBeGreaterThan(3 * LEASE_MS)
+  expect(Math.max(...waits)).toBeLessThan(LEASE_MS)
+  await mover.close()
+  await store.close()
   await driver.close()
 })

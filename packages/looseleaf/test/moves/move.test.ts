@@ -230,5 +230,8 @@ test('a lease of a move that is shorter than three seconds is BAD_OPTION, and no
 
 test('an undo of a number that no move has is BAD_OPTION', async () => {
   const store = await openStore(await memoryShards(2).connect(), leapingTime())
-  await expect(undoMove(store, 3)).rejects.toMatchObject({ code: 'BAD_OPTION' })
+  await expect(undoMove(store, 3)).rejects.toMatchObject({
+    code: 'BAD_OPTION',
+    message: 'The store has no move 3, or it is over. shards.moves lists the others.',
+  })
 })

@@ -140,6 +140,11 @@ test('a target that refuses writes is a problem of a plan, and one whose catalog
     await expect(store.shards.plan(PLAN)).rejects.toMatchObject({ code: each })
   }
   expect(new Set(discarded.map(({ shard }) => shard))).toEqual(new Set([1]))
+  const { epochs } = store.context.catalog.current()
+  expect(discarded[0]!.args).toEqual([
+    [expect.any(Uint8Array)],
+    expect.objectContaining({ epoch: epochs[1] }),
+  ])
 })
 
 test('the sizes of a shard are counted by bucket, and a dropped index has none', async () => {

@@ -98,6 +98,7 @@ test('a repair copies the catalog to each shard that lacks its contents, and to 
 
 test('a repair after a removal leaves the removed shard alone', async () => {
   const store = await openStore(driver, leapingTime())
+  await store.shards.move({ from: 0, to: 2, buckets: '100-109' })
   await store.shards.drain(2)
   await store.shards.remove(2)
   await announceMove(store.context, { from: 0, to: 1, buckets: '0-9' })

@@ -5,6 +5,7 @@ import { announceMove } from '@looseleaf/protocol/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
+import { moveUntil } from './consumers/moving.ts'
 import { checkIndexes, checkQueries, contentsOf, filledStore, openStore, SOME_BUCKETS } from './stores.ts'
 
 const PLAN = { from: 0, to: 1, buckets: SOME_BUCKETS }
@@ -29,11 +30,17 @@ test.each([
   const { moves = [] } = (await loadShardCatalog(driver.shards[0]!))!.layout!
   expect(moves[0]?.phase).toBe(phase)
 
-  const repeated = await openStore(driver, leapingTime())
-  expect(await moveBuckets(repeated, { ...PLAN, buckets: '0-511,512-1023' })).toMatchObject({
+  let pages = 0
+  const watched = faultyDriver(driver, ({ operation }) => void (operation.startsWith('pageOf') && pages++))
+  const repeated = await openStore(watched, leapingTime())
+  const steps: (readonly [step: string, pages: number])[] = []
+  const onProgress = ({ step }: { readonly step: string }): void => void steps.push([step, pages])
+  expect(await moveBuckets(repeated, { ...PLAN, buckets: '0-511,512-1023' }, { onProgress })).toMatchObject({
     id: 1,
     state: 'done',
   })
+  expect(steps[0]).toEqual([state.slice('is '.length), 0])
+  expect(steps.map(([step]) => step)).not.toContain('copying')
   expect(await movesOf(repeated)).toEqual([])
   expect(await contentsOf(repeated)).toEqual(before)
   await checkQueries(repeated)
@@ -77,6 +84,7 @@ test('a call takes up no earlier move whose buckets are back', async () => {
   const mover = await openStore(driver, leapingTime())
   expect(await moveBuckets(mover, { ...PLAN, from: 1, to: 0 })).toMatchObject({ state: 'done' })
   expect(await movesOf(mover)).toMatchObject([{ id: 1, state: 'emptying' }])
+  await moveUntil(mover, 'checking', PLAN)
   const again = await moveBuckets(mover, PLAN)
   expect(again).toMatchObject({ from: 0, to: 1, state: 'done' })
   expect((await loadShardCatalog(driver.shards[1]!))!.serves?.owns).toContain(SOME_BUCKETS)

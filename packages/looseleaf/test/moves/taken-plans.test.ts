@@ -68,6 +68,13 @@ test('a rebalance rejects with the error of a shard that refuses the announcemen
   await expect(other.shards.rebalance()).rejects.toMatchObject({ code: 'SHARD_DENIED' })
 })
 
+test('a drain leaves a move between other shards alone', async () => {
+  const store = await openStore(driver, leapingTime())
+  await announceMove(store.context, { from: 1, to: 2, buckets: '1400-1409' })
+  expect((await store.shards.drain(0)).every(({ from }) => from === 0)).toBe(true)
+  expect(await store.shards.moves()).toMatchObject([{ from: 1, to: 2, counts: { entities: 0 } }])
+})
+
 test('the end of a draining rejects for a shard that the store does not have', async () => {
   const store = await openStore(driver, leapingTime())
   await expect(store.shards.stopDraining(3)).rejects.toMatchObject({ code: 'BAD_OPTION' })

@@ -98,3 +98,21 @@ test('a move whose target was full goes on when there is room', async () => {
   expect(await store.shards.move(plan)).toMatchObject({ state: 'done' })
   expect(await contentsOf(await openStore(driver))).toEqual(before)
 })
+
+test.each([
+  ['that its target denies', new LooseleafError('SHARD_DENIED', 'It is denied.', { shard: 'memory 1' })],
+  ['that another shard holds up', new LooseleafError('SHARD_UNAVAILABLE', 'Down.', { shard: 'memory 0' })],
+])('an undo %s rejects, and takes nothing back', async (_, error) => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 20)
+  await moveUntil(store, 'checking')
+  const failing = await openStore(
+    faultyDriver(driver, ({ shard, operation }) =>
+      shard === 1 && operation === 'claim' ? { before: () => Promise.reject(error) } : undefined,
+    ),
+    leapingTime(),
+  )
+  await expect(failing.shards.undo(1)).rejects.toBe(error)
+  const { moves } = (await loadShardCatalog(driver.shards[0]!))!.layout!
+  expect(moves).toMatchObject([{ id: 1, phase: 'both' }])
+})
