@@ -1,6 +1,7 @@
-import { parseId } from '@looseleaf/core'
+import { LooseleafError, parseId } from '@looseleaf/core'
 import { rangesInclude, type CopiedRow } from '@looseleaf/core/internal'
 import { entitiesIn, loadOwn } from '@looseleaf/protocol/internal'
+import { unknownOutcome } from '@looseleaf/testkit'
 import type { ShardState } from '@looseleaf-tooling/kit/reference-driver'
 import { expect, test } from 'vitest'
 import { SOME_BUCKETS } from './stores.ts'
@@ -109,6 +110,47 @@ test('a move goes on if its target comes back with a lost group just before it i
     step = 'over'
     // With the lease of the mover.
     return { after: () => target.fallBack({ ...whole!, tasks: target.state().tasks }, 'everything') }
+  })
+  expect(await move()).toMatchObject({ state: 'done' })
+  expect(step).toBe('over')
+  const reader = await openFaulty()
+  for (const id of ids.flat()) expect(await reader.get(id)).toMatchObject({ n: 1 })
+})
+
+test('a target that begins without an answer has lost nothing, and no entity is copied again', async () => {
+  let isLost = false
+  const { move } = await moveWith((call) => {
+    if (!isBegin(call) || isLost) return undefined
+    isLost = true
+    return {
+      before() {
+        throw unknownOutcome()
+      },
+    }
+  })
+  expect(await move()).toMatchObject({ state: 'done', counts: { entities: 4, compared: 4 } })
+  expect(isLost).toBe(true)
+})
+
+test('all is copied again if the target goes back to the begin of its attempt after it has begun with a group', async () => {
+  let step: 'copy' | 'begin' | 'fail' | 'over' = 'copy'
+  let before: ShardState | undefined
+  const { move, openFaulty, ids } = await moveWith((call, { shards }) => {
+    const target = shards.reference.shards[1]!
+    if (step === 'copy' && call.operation === 'receive') {
+      step = 'begin'
+      before = target.state()
+    }
+    if (step === 'begin' && isBegin(call)) return { after: () => void (step = 'fail') }
+    if (step !== 'fail' || call.shard !== 0 || call.operation !== 'raiseFloor') return undefined
+    step = 'over'
+    return {
+      before() {
+        // With the lease of the mover.
+        target.fallBack({ ...before!, tasks: target.state().tasks }, 'everything')
+        throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard does not answer.')
+      },
+    }
   })
   expect(await move()).toMatchObject({ state: 'done' })
   expect(step).toBe('over')

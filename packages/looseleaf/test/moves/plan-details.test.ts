@@ -13,6 +13,7 @@ import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen, type FaultyCall } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, onTestFinished, test } from 'vitest'
+import { moveUntil } from './consumers/moving.ts'
 import { byUser, contentsOf, filledStore, indexes, openStore } from './stores.ts'
 
 const PLAN = { from: 0, to: 1, buckets: '0-9' }
@@ -92,13 +93,24 @@ test.each([
   for (let n = 0; n < 20; n++) await store.put({ text: `${n}`.repeat(1_000) }, { id: idIn(store, '0') })
   await changeCatalogContents(driver, ({ layout, ...contents }) => ({
     ...contents,
-    layout: { ...layout!, revision: 1, moves: [{ id: 1, from: 0, to: 1, buckets: '0', phase }] },
+    layout: { ...layout!, revision: 1, moves: [{ id: 1, from: 0, to: 1, buckets: '0-1', phase }] },
   }))
   const { moves, warnings } = await store.shards.plan('rebalance')
-  expect(moves).toMatchObject([{ from, to, buckets: from === 0 ? '1-2047' : '2048-4095' }])
+  expect(moves).toMatchObject([{ from, to, buckets: from === 0 ? '2-2047' : '2048-4095' }])
   expect(warnings).toContain(
     'Move 1, from shard 0 to shard 1, is not over, and comes first. Its buckets are not in this plan.',
   )
+})
+
+test('buckets that have moved weigh what their new shard has of them, although the old one has deleted some', async () => {
+  const driver = await driverOf(2)
+  const store = await openStore(driver, leapingTime())
+  const ids = Array.from({ length: 20 }, () => idIn(store, '0'))
+  for (const id of ids) await store.put({ text: id.repeat(50) }, { id })
+  await moveUntil(store, 'emptying', { from: 0, to: 1, buckets: '0' })
+  const { entities, catalog } = driver.shards[0]!
+  await entities.discard(ids.map(parseId), { epoch: (await catalog.load())!.epoch })
+  expect((await store.shards.plan('rebalance')).moves).toMatchObject([{ from: 1, to: 0 }])
 })
 
 test('the plan of a drain of the last shard that takes buckets has the reason as its problem', async () => {
@@ -162,20 +174,19 @@ test('the sizes of a shard are counted by bucket, and a dropped index has none',
   expect(Math.max(...first.keys())).toBeLessThan(2_048)
   expect(Math.min(...second.keys())).toBeGreaterThanOrEqual(2_048)
   const dropped = await rowsOfUsers(store)
+  let error = new LooseleafError('INDEX_NOT_FOUND', 'The index was dropped.')
   const dropping = await openStore(
     faultyDriver(driver, ({ table, operation }) =>
       table.startsWith('index_by_user') && operation === 'scan'
-        ? {
-            before() {
-              throw new LooseleafError('INDEX_NOT_FOUND', 'The index was dropped.')
-            },
-          }
+        ? { before: () => Promise.reject(error) }
         : undefined,
     ),
   )
   const { rows } = totalOf((await sizesOn({ ...work, context: dropping.context }, 0)).values())
   const { rows: all } = totalOf(first.values())
   expect(all - rows).toBe(dropped)
+  error = new LooseleafError('SHARD_DENIED', 'It is denied.')
+  await expect(sizesOn({ ...work, context: dropping.context }, 0)).rejects.toBe(error)
   expect(rows).toBeGreaterThan(0)
 })
 

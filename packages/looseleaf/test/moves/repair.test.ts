@@ -156,6 +156,7 @@ test('buckets that the target has lost during a move are copied again by repair,
   await moveUntilHandOver(driver, { begins: true })
   await putBack(driver, 1, { owns: '2048-4095' })
   const store = await newStore(driver)
+  expect(await store.shards.plan({ from: 1, to: 0, buckets: '3000' })).toMatchObject({ problems: [] })
   for (const calls of [20, 40, 60]) {
     expect(await ownerFaults(store.context, {})).toMatchObject([
       {

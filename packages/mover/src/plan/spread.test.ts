@@ -66,6 +66,9 @@ describe('evened', () => {
   test('shards within five percent of the mean keep their buckets', () => {
     expect(evened([shardOf(0, many(104, 100)), shardOf(1, many(98, 100))])).toEqual([])
     expect(evened([shardOf(0, many(104, 100)), shardOf(1, many(80, 100))])).toHaveLength(1)
+    const ones = (count: number): readonly number[] => Array.from({ length: count }, () => 1)
+    expect(evened([shardOf(0, ones(105)), shardOf(1, ones(95))])).toEqual([])
+    expect(evened([shardOf(0, ones(106)), shardOf(1, ones(94))])).toHaveLength(1)
   })
 
   test('a bucket with most of the data stays, and the others make room for it', () => {
@@ -95,6 +98,15 @@ describe('evened', () => {
     const shards = [
       { ...shardOf(0, many(100, 10)), fixed: 0 },
       { ...shardOf(1, []), fixed: 1_300 },
+    ]
+    expect(evened(shards)).toEqual([])
+  })
+
+  test('a bucket that no shard has room for stays', () => {
+    const shards = [
+      shardOf(0, [90, 55, 55]),
+      { ...shardOf(1, []), fixed: 50 },
+      { ...shardOf(2, []), fixed: 50 },
     ]
     expect(evened(shards)).toEqual([])
   })
@@ -137,6 +149,24 @@ describe('drained', () => {
     const [first, second, ...light] = totals.slice(1).toSorted((a, b) => b - a)
     expect([first! - 7_000, second! - 5_000].every((more) => more < 30)).toBe(true)
     expect(spreadOf(light)).toBeLessThan(1.03)
+  })
+
+  test('neighbours stay together, whatever the order of the weights is', () => {
+    const source = shardOf(
+      0,
+      Array.from({ length: 300 }, () => 50),
+    )
+    const reversed = { ...source, weights: new Map([...source.weights].toReversed()) }
+    expect(drained(reversed, [shardOf(1, []), shardOf(2, [])])).toEqual([
+      { from: 0, to: 1, buckets: '0-149' },
+      { from: 0, to: 2, buckets: '150-299' },
+    ])
+  })
+
+  test('heavy buckets of a drained shard go first', () => {
+    const all = [shardOf(0, [...many(10, 10), 100, 100]), shardOf(1, []), shardOf(2, [])] as const
+    const [source, ...others] = all
+    expect(spreadOf(after(all, drained(source, others)).slice(1))).toBeLessThan(1.15)
   })
 
   test('a bucket that is larger than any room goes to the shard with the most room', () => {
