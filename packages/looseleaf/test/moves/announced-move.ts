@@ -1,4 +1,4 @@
-import type { Driver } from '@looseleaf/core'
+import type { Driver, Time } from '@looseleaf/core'
 import type { LayoutMove, ShardServes } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { changeCatalogContents, changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
@@ -37,10 +37,13 @@ export interface AnnouncedMove {
   begin(): Promise<Attempt>
 }
 
-/** The plan has the faults of the calls of `work`. */
-export async function announcedMove(plan: FaultPlan = () => undefined): Promise<AnnouncedMove> {
+/** The plan has the faults of the calls of `work`, and the time its waits. */
+export async function announcedMove(
+  plan: FaultPlan = () => undefined,
+  time: Time = leapingTime(),
+): Promise<AnnouncedMove> {
   const driver = await memoryShards(3).connect()
-  const store = await openStore(faultyDriver(driver, plan), leapingTime())
+  const store = await openStore(faultyDriver(driver, plan), time)
   onTestFinished(async () => {
     await store.close()
     await driver.close()

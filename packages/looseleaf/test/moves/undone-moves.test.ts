@@ -2,6 +2,7 @@ import { LooseleafError } from '@looseleaf/core'
 import type { ShardCatalog } from '@looseleaf/core/internal'
 import { keptRowsMs } from '@looseleaf/index-engine/internal'
 import { handOver, seal, UNCHECKED_WAIT_MS, undoMove } from '@looseleaf/protocol/internal'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
 import { announcedMove, BUCKETS, type AnnouncedMove } from './announced-move.ts'
 
@@ -24,26 +25,36 @@ test('an undo after the first group was handed over is withdrawn', async () => {
 
 test('an undo ends the attempt after it is announced, and its announcement when no process reads by an earlier one', async () => {
   const steps: { phase: unknown; leaves: boolean; at: number }[] = []
-  const own: AnnouncedMove = await announcedMove(({ shard, operation, args }) => {
-    const { layout, serves } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
-    if (shard !== 0 || layout === undefined) return undefined
-    const phase = layout.moves?.[0]?.phase
-    const leaves = serves?.leaving !== undefined
-    if (phase === 'both') return undefined
-    return { after: () => void steps.push({ phase, leaves, at: own.work.context.time.now() }) }
-  })
+  const time = leapingTime()
+  let isWaiting = false
+  const own = await announcedMove(
+    ({ shard, operation, args }) => {
+      const { layout, serves } = (operation === 'change' ? args[0] : {}) as Partial<ShardCatalog>
+      if (shard !== 0 || layout === undefined) return undefined
+      const phase = layout.moves?.[0]?.phase
+      const leaves = serves?.leaving !== undefined
+      if (!isWaiting) steps.push({ phase, leaves, at: time.now() })
+      return undefined
+    },
+    {
+      now: time.now,
+      async sleep(milliseconds, signal) {
+        isWaiting = true
+        await time.sleep(milliseconds, signal).finally(() => (isWaiting = false))
+      },
+    },
+  )
   await own.begin()
   steps.length = 0
-  const { context } = own.work
-  const began = context.time.now()
-  const ended = began + UNCHECKED_WAIT_MS + keptRowsMs(context.catalog.current())
+  const began = time.now()
+  const ended = began + UNCHECKED_WAIT_MS + keptRowsMs(own.work.context.catalog.current())
   await undoMove(own.work)
   expect(steps).toEqual([
     { phase: 'undoing', leaves: true, at: began },
     { phase: 'undoing', leaves: false, at: began },
     { phase: undefined, leaves: false, at: ended },
   ])
-  expect(context.time.now()).toBe(ended)
+  expect(time.now()).toBe(ended)
 })
 
 test('an undo leaves the attempt when the first group is handed over before the source has its announcement', async () => {
