@@ -79,7 +79,7 @@ describe('an attempt at the source', () => {
   test('no attempt begins once the move has ended, or is being undone', async () => {
     await moving.setMoves([{ ...work.move, phase: 'undoing' }])
     await expect(leave(work)).rejects.toMatchObject(endedFor('its phase is undoing'))
-    await moving.setMoves([])
+    await moving.setMoves([{ id: 6, from: 0, to: 2, buckets: '1000', phase: 'both' }])
     await expect(leave(work)).rejects.toMatchObject(endedFor('it has ended'))
   })
 })
@@ -97,6 +97,24 @@ describe('an attempt at the target', () => {
     expect(own.catalog.epoch).toBe(epoch)
     // A call that is repeated changes nothing.
     expect(await come(work, attempt, { attempt: 1, last: undefined })).toMatchObject({ epoch })
+  })
+
+  test('a target begins with what an earlier attempt has handed over before it gets another one', async () => {
+    const earlier = (await moving.begin()).attempt
+    const away = { move: 1, attempt: earlier, buckets: '0-3', to: 1, end: 1 }
+    await moving.setServes(0, { owns: '4-1365', away: [away] })
+    const attempt = (await leave(work))!
+    expect(attempt.buckets).toBe('4-9')
+    // It could not begin by the later attempt.
+    await moving.setServes(1, {
+      owns: OWNED[1],
+      coming: [{ move: 1, attempt: earlier, buckets: '0-3', from: 0, afterAddedId: 0 }],
+    })
+    expect(await come(work, attempt, UNKNOWN)).toBeDefined()
+    expect(await moving.servesOf(1)).toMatchObject({
+      owns: `0-3,${OWNED[1]}`,
+      coming: [{ attempt: attempt.attempt, buckets: '4-9' }],
+    })
   })
 
   test('an attempt that is older than that of the target is over', async () => {

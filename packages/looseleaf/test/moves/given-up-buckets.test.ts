@@ -5,6 +5,7 @@ import {
   beginTarget,
   handOver,
   loadOwn,
+  loadTimed,
   lostByTarget,
   seal,
   unseal,
@@ -122,10 +123,13 @@ describe('a seal', () => {
     ])
   })
 
-  test('a group is sealed although the source has changed since the mover read it', async () => {
+  test('a group is sealed by one statement, or by more if the source has changed since the mover read it', async () => {
     const attempt = await moving.begin()
-    const known = await loadOwn(work.context, 0, {})
-    await moving.setServes(0, known.serves)
+    const known = await loadTimed(work.context, 0, {})
+    const calls: string[] = []
+    plan = ({ operation }) => void calls.push(operation)
+    await seal(work, attempt, '4-5', known)
+    expect(calls).toEqual(['change'])
     const sealed = await seal(work, attempt, '0-3', known)
     expect(sealed.catalog.epoch).toBe(await moving.epochOf(0))
     expect((await moving.servesOf(0)).leaving).toMatchObject([{ sealed: '0-3' }])
@@ -243,7 +247,11 @@ describe('buckets that were given up', () => {
     const { coming } = await moving.servesOf(1)
     const [record] = coming!
     await moving.setServes(1, { owns: OWNED[1], coming: [{ ...record!, attempt: 2 }] })
+    const flushed: number[] = []
+    plan = ({ shard, operation }) => void (operation === 'flush' && flushed.push(shard))
     await beginTarget(work.context, 1)
+    // The source has nothing for it, so its record need not be on disk.
+    expect(flushed).toEqual([1])
     expect((await moving.servesOf(1)).owns).toBe(OWNED[1])
     await moving.setServes(1, { owns: OWNED[1], coming: [record!] })
     // Shard 2 is not their target.
