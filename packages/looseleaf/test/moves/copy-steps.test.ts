@@ -5,6 +5,7 @@ import {
   type CatalogEntry,
   type EntityChecksum,
   type IndexRow,
+  type UpdatedPlace,
 } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { bucketOfRow, tableSpec } from '@looseleaf/index-engine/internal'
@@ -98,6 +99,9 @@ afterEach(async () => {
 
 const isIn = (id: Uint8Array): boolean => entitiesIn(store.context, SOME_BUCKETS)(id)
 
+const isAtMost = (row: UpdatedPlace, place: UpdatedPlace): boolean =>
+  row.updated < place.updated || (row.updated === place.updated && row.addedId <= place.addedId)
+
 /** Returns the rows of a shard in the order of their last write. */
 async function rowsOf(number: number): Promise<readonly EntityChecksum[]> {
   return shardAt(store.context, number).entities.pageOfChecksums({ after: placeAt(0) }, 10_000)
@@ -131,14 +135,16 @@ test('every entity of the buckets is copied once, in full batches, and the place
   const { copied } = await copyEntities(work, await wholeRange(), target, async (page) => {
     pages.push(page)
     const copies = await copiesOf()
-    for (const { id, updated, addedId } of source) {
-      const isBehind =
-        updated < page.place.updated || (updated === page.place.updated && addedId <= page.place.addedId)
-      if (isBehind && isIn(id)) expect(copies.has(idKey(id))).toBe(true)
-    }
+    for (const row of source)
+      if (isAtMost(row, page.place) && isIn(row.id)) expect(copies.has(idKey(row.id))).toBe(true)
   })
   const moving = source.filter(({ id }) => isIn(id))
   expect(copied).toBe(moving.length)
+  let before = 0
+  for (const page of pages) {
+    before += page.copied
+    expect(moving.filter((row) => isAtMost(row, page.place))).toHaveLength(before)
+  }
   expect(pages.reduce((sum, page) => sum + page.read, 0)).toBe(source.length)
   expect(pages.reduce((sum, page) => sum + page.copied, 0)).toBe(copied)
   expect(received).toEqual([
