@@ -1,7 +1,7 @@
-import type { Driver } from '@looseleaf/core'
-import type { ShardServes } from '@looseleaf/core/internal'
+import { parseId, type Driver } from '@looseleaf/core'
+import type { LayoutMove, ShardServes } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
+import { changeCatalogContents, changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
 import { ownerFaults, type OwnerFault } from '@looseleaf/protocol/internal'
 import { moduloRouter } from '@looseleaf/router'
 import { DataStore } from '@looseleaf/store'
@@ -28,9 +28,11 @@ async function setServes(driver: Driver, number: number, serves: ShardServes): P
 async function faultsOf(
   records: Readonly<Record<number, ShardServes>>,
   inBetween?: (driver: Driver) => Promise<void>,
+  prepare?: (driver: Driver) => Promise<unknown>,
 ): Promise<readonly OwnerFault[]> {
   const driver = await memoryShards(3).connect()
   await (await openStore(driver)).close()
+  await prepare?.(driver)
   for (const [number, serves] of Object.entries(records)) await setServes(driver, Number(number), serves)
   let loads = -Infinity
   const changing = faultyDriver(driver, ({ table, operation }) =>
@@ -85,6 +87,14 @@ test('buckets with several owners belong to the shard of the latest arrival', as
   ])
 })
 
+test('a shard without records still owns the buckets of the layout, if another one began with them without their being given up', async () => {
+  const [fault] = await faultsOf({ 1: { owns: `0-9,${OWNED[1]}`, arrived: [ARRIVED] } })
+  expect(fault).toMatchObject({
+    owners: [0, 1],
+    text: expect.stringMatching(/belong to shard 1, and shard 0/),
+  })
+})
+
 test('an arrival of other buckets does not make a shard the owner', async () => {
   const [fault] = await faultsOf({
     0: { owns: OWNED[0], arrived: [{ ...ARRIVED, move: 9, buckets: '700' }] },
@@ -135,13 +145,72 @@ test('a shard without records does not own buckets that another shard has given 
 })
 
 test('the last move of buckets that were given up several times counts', async () => {
-  const faults = await faultsOf({
-    0: gaveUp(),
-    1: { owns: OWNED[1], away: [{ ...AWAY, move: 2, to: 2 }] },
-  })
-  expect(faults).toMatchObject([
-    { buckets: '0-9', text: expect.stringMatching(/shard 1 gave them up in move 2, and shard 2 went back/) },
+  const text = expect.stringMatching(/shard 1 gave them up in move 2, and shard 2 went back/) as string
+  const again = { ...AWAY, move: 2, to: 2 }
+  expect(await faultsOf({ 0: gaveUp(), 1: { owns: OWNED[1], away: [again] } })).toMatchObject([
+    { buckets: '0-9', text },
   ])
+  // Also if a shard with a lower number has it.
+  const lower = { 0: gaveUp({ move: 3, to: 2 }), 1: { owns: OWNED[1], away: [{ ...AWAY, move: 2, to: 0 }] } }
+  expect(await faultsOf(lower)).toMatchObject([
+    { buckets: '0-9', text: expect.stringMatching(/shard 0 gave them up in move 3/) },
+  ])
+})
+
+test.each([
+  ['both', undefined, true],
+  ['undoing', undefined, true],
+  ['target', undefined, false],
+  ['both', 5, false],
+] as const)(
+  'lost buckets of a move in the phase %s are copied again if their source still has them (emptied: %s): %s',
+  async (phase, emptied, isRepairable) => {
+    const plan = { from: 0, to: 1, buckets: '0-9' }
+    const moves: LayoutMove[] = [
+      { ...plan, id: 9, buckets: '700', phase: phase === 'target' ? 'both' : 'target' },
+      { ...plan, id: 1, phase },
+    ]
+    const [fault] = await faultsOf(
+      { 0: gaveUp(emptied === undefined ? {} : { emptied }), 1: { owns: OWNED[1] } },
+      undefined,
+      (driver) =>
+        changeCatalogContents(driver, ({ layout, ...contents }) => ({
+          ...contents,
+          layout: { ...layout!, revision: 1, moves },
+        })),
+    )
+    expect(fault).toMatchObject({ buckets: '0-9', isRepairable })
+    expect(fault!.text.includes('Call shards.repair')).toBe(isRepairable)
+    expect(fault!.text.includes('Nothing was moved.')).toBe(!isRepairable)
+  },
+)
+
+test('a shard that joins without buckets has no faults', async () => {
+  const records = { 0: gaveUp(), 1: { owns: `0-9,1366-4095`, arrived: [ARRIVED] } }
+  const faults = await faultsOf(records, undefined, (driver) =>
+    changeCatalogContents(driver, ({ layout, ...contents }) => {
+      const shards = layout!.shards
+        .with(1, { name: 'memory 1', buckets: '1366-4095' })
+        .with(2, { name: 'memory 2', state: 'joining' })
+      return { ...contents, layout: { ...layout!, revision: 1, shards, moves: [] } }
+    }),
+  )
+  expect(faults).toEqual([])
+})
+
+test('the last copy of lost buckets is looked for at their new shard alone', async () => {
+  const id = '01890a5d-ac96-774b-bcce-b302099a8057'
+  const records = {
+    0: { owns: '10-1365', away: [{ ...AWAY, last: { id, updated: 6 } }] },
+    1: { owns: OWNED[1], coming: [{ move: 1, attempt: 1, buckets: '0-9', from: 0, afterAddedId: 0 }] },
+  }
+  const faults = await faultsOf(records as never, undefined, async (driver) => {
+    const { entities } = driver.shards[1]!
+    await entities.raiseFloor()
+    const { epoch } = await entities.floor()
+    await entities.receive([{ id: parseId(id), version: 1, body: null }], { epoch, updated: 6 })
+  })
+  expect(faults).toEqual([])
 })
 
 test('buckets with which their new shard can begin are no fault, unless it lacks the last copy', async () => {
