@@ -173,9 +173,7 @@ export function placeBefore(catalog: PlacedCatalog, shard: number, buckets: Iter
   const served = catalog.placement.servedOn(shard)
   const places = new Map<number, number>()
   for (const { begin, buckets: text, afterAddedId } of arrived)
-    for (const bucket of bucketsIn(text))
-      if (served.get(bucket) === begin)
-        places.set(bucket, Math.min(afterAddedId, places.get(bucket) ?? Infinity))
+    for (const bucket of bucketsIn(text)) if (served.get(bucket) === begin) places.set(bucket, afterAddedId)
   const first = Math.min(...Array.from(buckets, (bucket) => places.get(bucket) ?? 0))
   return first === Infinity ? 0 : first
 }
