@@ -32,7 +32,8 @@ export interface AwaitedConsumers {
 export async function emptySource(work: MoveWork): Promise<Emptied | AwaitedConsumers | undefined> {
   const { context, move, signal } = work
   await requireBegun(work)
-  let own = await loadOwn(context, move.from, { signal })
+  // The record of another mover is relied on only if it is on disk.
+  let own = await changeOwn(context, move.from, () => undefined, { signal })
   if (foreignBuckets(work, own) !== '' && !isEmptied(work, own)) {
     const behind = await consumersBehind(work)
     if (behind.length > 0) return { awaits: behind }
@@ -48,9 +49,6 @@ export async function emptySource(work: MoveWork): Promise<Emptied | AwaitedCons
       (source) => (foreignBuckets(work, source) === '' ? undefined : emptied(work, source, floor)),
       { signal },
     )
-  } else {
-    // The record of another mover may not be on disk.
-    own = await changeOwn(context, move.from, () => undefined, { signal })
   }
   return discardAll(work, move.from, own)
 }

@@ -1,0 +1,131 @@
+import { LooseleafError } from '@looseleaf/core'
+import { tableSpec } from '@looseleaf/index-engine/internal'
+import { createThrottle, emptySource, entitiesIn, type MoveWork } from '@looseleaf/protocol/internal'
+import type { Fault, FaultyCall } from '@looseleaf/testkit'
+import { beforeEach, expect, test } from 'vitest'
+import { announcedMove, OWNED, type AnnouncedMove } from './announced-move.ts'
+import { endWithout, entitiesOn, fillBuckets, rowsIn } from './ended-move.ts'
+
+let moving: AnnouncedMove
+let work: MoveWork
+/** Faults of the calls on shard 0. */
+let plan: (call: FaultyCall) => Fault | undefined
+
+beforeEach(async () => {
+  plan = () => undefined
+  moving = await announcedMove((call) => (call.shard === 0 ? plan(call) : undefined))
+  work = moving.work
+})
+
+test('a source is emptied page by page, and the lease of the move is kept between all statements', async () => {
+  const { entities } = await fillBuckets(moving, 12)
+  await endWithout(moving)
+  const page = 5
+  const before = await rowsIn(moving, 0)
+  const sent = { discard: 0, remove: 0 }
+  let overlaps = 0
+  let isNoted = true
+  let statements = 0
+  plan = ({ table, operation }) => {
+    if (!isNoted) overlaps++
+    if (operation === 'discard') sent.discard++
+    if (operation === 'remove' && table !== 'pending') sent.remove++
+    return undefined
+  }
+  const onStatement = async (): Promise<void> => {
+    statements++
+    isNoted = false
+    await new Promise((resolve) => setImmediate(resolve))
+    isNoted = true
+  }
+  const sizes = await Promise.all(
+    work.context.catalog.current().indexes.map(async (entry) => {
+      const table = moving.driver.shards[0]!.index(tableSpec(entry))
+      return (await table.scan({ prefix: [], order: 'asc', limit: 10_000 })).length
+    }),
+  )
+  const throttle = createThrottle(work.context.time, page)
+  const emptied = await emptySource({ ...work, throttle, onStatement })
+  expect(emptied).toEqual({ entities, rows: before - (await rowsIn(moving, 0)) })
+  const pages = [entities, ...sizes].reduce((sum, size) => sum + Math.ceil(size / page), 0)
+  expect(sent.discard).toBeGreaterThan(2)
+  expect(sent.remove).toBeGreaterThan(2)
+  expect(statements).toBe(pages + sent.discard + sent.remove)
+  expect(overlaps).toBe(0)
+})
+
+test('a source is emptied although an index is dropped meanwhile, and rejects with other errors', async () => {
+  await fillBuckets(moving, 5)
+  await endWithout(moving)
+  const [dropped] = work.context.catalog.current().indexes.map(({ table }) => table)
+  const before = await rowsIn(moving, 0)
+  let error = new LooseleafError('SHARD_DENIED', 'The server denies it.')
+  plan = ({ operation, table }) =>
+    operation === 'scan' && table === dropped ? { before: () => Promise.reject(error) } : undefined
+  await expect(emptySource(work)).rejects.toBe(error)
+  error = new LooseleafError('INDEX_NOT_FOUND', 'The index was dropped.')
+  // Without a lease to keep.
+  expect(await emptySource(moving.work)).toEqual({ entities: 0, rows: before - (await rowsIn(moving, 0)) })
+  expect(await rowsIn(moving, 0)).toBeLessThan(before)
+})
+
+test('a source keeps the pending rows of other buckets', async () => {
+  await fillBuckets(moving, 1)
+  await endWithout(moving)
+  const isOther = entitiesIn(work.context, '10-1365')
+  let entityId = work.context.router.newId()
+  while (!isOther(entityId)) entityId = work.context.router.newId()
+  const { pending } = moving.driver.shards[0]!
+  await pending.add([{ entityId, table: 'index_by_user', version: 1 }], { epoch: await moving.epochOf(0) })
+  expect(await emptySource(moving.work)).toMatchObject({ entities: 1 })
+  expect(await pending.page({ limit: 10 })).toHaveLength(1)
+})
+
+test('a source keeps its entities if the target has lost them', async () => {
+  await fillBuckets(moving, 5)
+  await endWithout(moving)
+  await moving.setServes(1, { owns: OWNED[1] })
+  await expect(emptySource(work)).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('are on no shard') as string,
+  })
+  expect(await entitiesOn(moving, 0)).toBe(5)
+})
+
+test('a source gets no record of deletes if all of its buckets have come back before it is written', async () => {
+  await fillBuckets(moving, 5)
+  await endWithout(moving)
+  const serves = await moving.servesOf(0)
+  let isBack = false
+  plan = ({ operation }) => {
+    if (operation !== 'raiseFloor' || isBack) return undefined
+    isBack = true
+    return { before: () => moving.setServes(0, { ...serves, owns: OWNED[0] }) }
+  }
+  expect(await emptySource(work)).toBeUndefined()
+  expect((await moving.servesOf(0)).away).toEqual(serves.away)
+  expect(await entitiesOn(moving, 0)).toBe(5)
+})
+
+test('a source whose record of deletes a crash undoes gets another one before they go on', async () => {
+  await fillBuckets(moving, 5)
+  await endWithout(moving)
+  const serves = await moving.servesOf(0)
+  await moving.setServes(0, { ...serves, away: serves.away!.map((record) => ({ ...record, emptied: 1 })) })
+  const records: unknown[] = []
+  let isUndone = false
+  plan = ({ operation }) => {
+    if (operation === 'flush' && !isUndone) {
+      isUndone = true
+      return { before: () => moving.setServes(0, serves) }
+    }
+    if (operation !== 'discard') return undefined
+    return {
+      async before() {
+        for (const { emptied } of (await moving.servesOf(0)).away!) records.push(emptied)
+      },
+    }
+  }
+  expect(await emptySource(work)).toMatchObject({ entities: 5 })
+  expect(records).toEqual([expect.any(Number)])
+})
