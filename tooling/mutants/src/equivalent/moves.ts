@@ -6,6 +6,10 @@ const oneOfEach = 'There is at most one that fits.'
 const hasMoves = 'A layout has moves from its first move on.'
 const shortcut = 'A shortcut: without it the same is computed.'
 const noTimePassed = 'At the first attempt no time has passed, and a timeout is above 0.'
+const hasShards = 'A layout has every shard of the driver.'
+const isDecided = 'The change decides before it is read.'
+const comesWhole = 'A record comes whole, and at the shard that it names.'
+const notSent = 'A statement of an aborted call is not sent.'
 const isComing = 'A departure that is due has a record that comes.'
 
 /** Reasons of moves, batches and local rows. */
@@ -52,6 +56,14 @@ export const moves: Equivalents = {
     'byTable: rows.length === 0 → false': 'An empty list of tables is the same as none.',
   },
   'protocol/moves/announce': {
+    'announceMove: moves.find((move) => isSame(move, { from, to, buckets })) → moves.findLast((move) => isSame(move, { from, to, buckets }))':
+      oneOfEach,
+    'announceMove.holds: layout?.moves → layout.moves': 'A store without a layout is refused before.',
+    'announceMove.holds: announced?.id → announced.id': 'The change that has to hold has set it.',
+    "objectionsTo: !isLooseleafError(error) || !['BAD_OPTION', 'CONFLICT'].includes(error.code) → (!['BAD_OPTION', 'CONFLICT'].includes(error.code))":
+      'No other error has one of these codes.',
+    'requireServing: shards[to]?.state → shards[to].state': hasShards,
+    'requireOwned: shards[from]?.buckets → shards[from].buckets': hasShards,
     'requireUnannounced: moves.find((move) => withoutRanges(buckets, move.buckets) !== buckets) → moves.findLast((move) => withoutRanges(buckets, move.buckets) !== buckets)':
       'The plan is refused, whichever of the moves is named.',
     'changeMove: layout.moves?.find → layout.moves.find': hasMoves,
@@ -61,15 +73,20 @@ export const moves: Equivalents = {
       oneOfEach,
   },
   'protocol/moves/begin-target': {
+    'dueFrom.isDue: away.to === number && hasAttempt(target.serves.coming, away) → (hasAttempt(target.serves.coming, away))':
+      comesWhole,
+    'begun: serves.coming ?? [] → (serves.coming)': isComing,
     'lostByTarget: records.find((record) => record.emptied !== undefined) → records.findLast((record) => record.emptied !== undefined)':
       oneOfEach,
     'begun: coming?.afterAddedId ?? 0 → (coming?.afterAddedId)': isComing,
     'begun: coming?.afterAddedId → coming.afterAddedId': isComing,
   },
   'protocol/moves/discard': {
+    'pagesOfPending: page.length > 0 → true': 'A page without rows needs no statement.',
     'discardPending: removals.length > 0 → true': 'To delete nothing changes nothing.',
   },
   'protocol/moves/empty': {
+    "discardAll: [noDiscardProgress(), ''] → []": 'The first buckets begin with progress of their own.',
     'foreignBuckets: layout?.moves ?? [] → (layout?.moves)': hasMoves,
   },
   'protocol/moves/noted-waits': {
@@ -77,12 +94,67 @@ export const moves: Equivalents = {
       oneOfEach,
   },
   'protocol/moves/owner-faults': {
+    'ownerFaults: seen.length === 0 → false': 'A shortcut: without it the same is computed.',
+    "ownerFaults: textOf('…') → textOf('')": 'It only tells texts apart.',
+    'lackingIn: away.to === to && hasAttempt(target?.serves?.coming, away) → (away.to === to)': comesWhole,
+    'lackingIn: away.to === to && hasAttempt(target?.serves?.coming, away) → (hasAttempt(target?.serves?.coming, away))':
+      comesWhole,
+    'lackingIn: due === undefined || due.length === 0 → (due === undefined)':
+      'A shortcut: without it the same is computed.',
+    'faultsIn: count === undefined || layout === undefined |…y((catalog) => catalog?.serves === undefined) → false':
+      'A shortcut: without it the same is computed.',
+    'faultsIn: count === undefined || layout === undefined |…y((catalog) => catalog?.serves === undefined) → (count === undefined || layout === undefined)':
+      'A shortcut: without it the same is computed.',
+    'faultsIn: count === undefined || layout === undefined → (count === undefined)':
+      'A shortcut: the other conditions tell such stores too.',
+    'faultsIn: count === undefined || layout === undefined → (layout === undefined)':
+      'A shortcut: the other conditions tell such stores too.',
+    'faultsIn: catalog?.serves === undefined → false': 'A shortcut: without it the same is computed.',
+    'faultsIn: away.move >= (departures.get(bucket)?.away.move ?? 0) → away.move > (departures.get(bucket)?.away.move ?? 0)':
+      'A bucket has one record of a move.',
+    'faultsIn: layout.shards[number]?.buckets → layout.shards[number].buckets': hasShards,
+    'faultsIn: owners[bucket]?.push → owners[bucket].push':
+      'No shard owns a bucket that the router does not have.',
+    'faultsIn: shards.length > 1 → shards.length >= 1': 'A bucket with one owner is left out before.',
+    'faultsIn: emptied === undefined && !lacking.has(away) → (!lacking.has(away))': comesWhole,
+    'faultsIn: layout.moves?.find(({ id }) => id === away.move) → layout.moves?.findLast(({ id }) => id === away.move)':
+      oneOfEach,
     'faultsIn: count === undefined || layout === undefined |…y((catalog) => catalog?.serves === undefined) → (catalogs.every((catalog) => catalog?.serves === undefined))':
       'A shard has such a record only in a store with a layout of buckets.',
   },
   'protocol/moves/own-buckets': {
+    'changeOwn: continue → (nothing)': 'The change that follows needs an epoch that the shard no longer has.',
+    'ownOf: layout?.shards[shardNumber]?.buckets → layout?.shards[shardNumber].buckets': hasShards,
     'announcedIn: catalog.layout?.moves?.find((move) => move.id === id) → catalog.layout?.moves?.findLast((move) => move.id === id)':
       oneOfEach,
+  },
+  'protocol/moves/attempt': {
+    'leave: timed.now ?? 0 → (timed.now)': 'A timed reading has the time of its shard.',
+    'come: wentBack = false → wentBack = true': isDecided,
+    'renewTarget: wentBack = false → wentBack = true': isDecided,
+    'come: earlier.attempt > attempt → earlier.attempt >= attempt':
+      'An attempt of the same number returns before.',
+    'renewTarget: found === undefined || wentBack → (wentBack)': 'A target without a record went back.',
+  },
+  'protocol/moves/compare-entities': {
+    'differencesAmong: rows.length === 0 → false': 'A shortcut: without it the same is computed.',
+    'differencesAmong: different.length === 0 → false': 'A shortcut: without it the same is computed.',
+    'countExtra: ids.length > 0 → true': 'A shortcut: without it the same is computed.',
+  },
+  'protocol/moves/entity-pages': {
+    'pagesByAdded: throwIfAborted(signal) → (nothing)': notSent,
+    'pagesOfRange: throwIfAborted(signal) → (nothing)': notSent,
+  },
+  'protocol/moves/hand-over': {
+    'unseal: own.serves.leaving?.find((record) => record.move === m → own.serves.leaving?.findLast((record) => record.move === m':
+      oneOfEach,
+  },
+  'protocol/moves/last-copy': {
+    'copyRest: throwIfAborted(work.signal) → (nothing)': notSent,
+    'copyRest: isLast || last === undefined → (isLast)': 'A page without rows is the last one.',
+  },
+  'protocol/moves/write-copies': {
+    'copiesOf: batch.every(hasBody) → batch.some(hasBody)': 'A batch has all of its bodies, or none.',
   },
   'protocol/moves/until-writable': {
     'createBucketWait.waitOnce: epochs[shard] ?? 0 → (epochs[shard])': hasEpochs,
