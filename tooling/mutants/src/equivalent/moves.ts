@@ -160,6 +160,16 @@ export const moves: Equivalents = {
     'createBucketWait.waitOnce: epochs[shard] ?? 0 → (epochs[shard])': hasEpochs,
   },
   'store/reading/rows/covered-reader': {
+    'coveredReader.partOf: version === undefined || included === undefined → (version === undefined)':
+      'The place where a page begins has neither.',
+    'coveredReader.partOf: version === undefined || included === undefined → (included === undefined)':
+      'The place where a page begins has neither.',
+    'coveredReader.partOf: return undefined → (nothing)':
+      'A function without a return returns undefined as well.',
+    'coveredReader.readRun: decoded.some((part) => isPending(part)) → true':
+      'To await values that are there changes nothing.',
+    'coveredReader.read: verify && !knowsVersions(rows) → (!knowsVersions(rows))':
+      'Only a verified list counts them.',
     'coveredReader.partOf.part: plan.rowsTellPlaces → false':
       'A shortcut: the place follows from the part too.',
   },
@@ -199,5 +209,8 @@ export const moves: Equivalents = {
       'Only keys of unique tables are looked for.',
     'givenUpKeys: given.size > 0 && given.has(identityOf(entry.table, key)) → (given.has(identityOf(entry.table, key)))':
       shortcut,
+  },
+  'store/reading/rows/row-reader': {
+    'wholeReader.read: rows.some(hasEntity) → true': 'With no entity known, all of them are read.',
   },
 }

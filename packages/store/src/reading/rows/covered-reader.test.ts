@@ -22,6 +22,7 @@ const row = (n: number, part: string) => ({
   version: n,
   included: Buffer.from(part),
 })
+type ReadRow = Partial<ReturnType<typeof row>> & { readonly entityVersion?: number }
 
 /** Decodes a part whose first word says how. */
 async function decodeLate(text: string): Promise<Bag> {
@@ -34,30 +35,32 @@ function decode(body: Uint8Array): Bag | Promise<Bag> {
   return text.startsWith('late') ? decodeLate(text) : { part: text }
 }
 
-/** Reads rows whose parts have this many bytes once decoded. Entities that are read whole have the bag `whole`. */
-async function read(rows: readonly ReturnType<typeof row>[], bytes = 1, groupsWanted = Infinity) {
-  const groups: (ReadEntity | undefined)[][] = []
+/** Creates a reader of parts that have this many bytes once decoded. Entities that are read whole have the title `whole`. */
+function createReader(bytes: number, verify: boolean, versions: readonly number[] = []) {
+  const scans: unknown[] = []
+  const scan = (kind: string) => async (_: number, given: object) => (scans.push([kind, given]), [])
   const whole: Partial<WholeReader> = {
     async read(some, _, take) {
-      take(
-        some.map(({ key }) => ({
-          id,
-          bag: { title: `whole ${key[0]}` },
-          key: undefined,
-          version: 1,
-          updated: 5,
-          bytes: 1,
-        })),
-      )
+      const bag = (key: readonly unknown[]): Bag => ({ title: `whole ${String(key[0])}` })
+      take(some.map(({ key }) => ({ id, bag: bag(key), key: undefined, version: 1, updated: 5, bytes: 1 })))
     },
-    versions: async () => [],
+    scanRows: scan('rows'),
+    scanVersions: scan('versions'),
+    versions: async () => versions,
   }
   const reader = coveredReader(
-    { codec: { decodedBytes: () => bytes }, bodies: { decode } } as never,
+    { codec: { decodedBytes: ({ length }: Buffer) => length && bytes }, bodies: { decode } } as never,
     { lanes: () => ({ shard: 'shard 0' }) as never },
-    { entry, plan: { rowsTellPlaces: false, shards: [0] }, verify: false },
+    { entry, plan: { rowsTellPlaces: false, shards: [0] }, verify },
   )(whole as WholeReader)
-  await reader.read(rows, undefined, (group) => groups.push([...group]) < groupsWanted)
+  return { reader, scans }
+}
+
+/** Reads rows without a look at versions. */
+async function read(rows: readonly ReadRow[], bytes = 1, groupsWanted = Infinity) {
+  const groups: (ReadEntity | undefined)[][] = []
+  const { reader } = createReader(bytes, false)
+  await reader.read(rows as never, undefined, (group) => groups.push([...group]) < groupsWanted)
   return { groups, cost: reader.costOf!({ entitiesRead: rows.length } as never) }
 }
 
@@ -90,4 +93,44 @@ test('parts that do not fit into memory together come in several groups, as long
   expect(bagsOf(groups)).toEqual([[{ part: 'a' }], [{ part: 'b' }], [{ part: 'c' }]])
   expect(cost).toMatchObject({ entitiesCovered: 3 })
   expect(bagsOf((await read(rows, 5 * MIB, 2)).groups)).toEqual([[{ part: 'a' }], [{ part: 'b' }]])
+})
+
+test('a verified list takes the parts of committed rows alone, also of several groups', async () => {
+  const place = { key: [4n], entityId: id }
+  const rows: readonly ReadRow[] = [
+    row(1, 'a'),
+    { ...row(2, 'b'), entityVersion: 2 },
+    { ...row(3, 'c'), entityVersion: 9 },
+    row(5, 'd'),
+    place,
+    { ...row(6, 'e'), included: null as never, entityVersion: 6 },
+    { ...row(7, 'f'), entityVersion: 7 },
+  ]
+  const { reader } = createReader(3 * MIB, true, [1, 5, 7])
+  const groups: (ReadEntity | undefined)[][] = []
+  const take = (group: readonly (ReadEntity | undefined)[]): boolean => groups.push([...group]) > 0
+  await reader.read(rows as never, undefined, take)
+  expect(bagsOf(groups).flat()).toEqual([
+    { part: 'a' },
+    { part: 'b' },
+    { title: 'whole 3' },
+    { part: 'd' },
+    { title: 'whole 4' },
+    { title: 'whole 6' },
+    { part: 'f' },
+  ])
+  // Versions are read once, and so are the whole entities, which are all in the second of three groups.
+  const cost = { entitiesRead: 7 } as never
+  expect(reader.costOf!(cost)).toMatchObject({ entityReads: 2, entitiesRead: 7, entitiesCovered: 4 })
+  await reader.read([{ ...row(2, 'b'), entityVersion: 2 }] as never, undefined, take)
+  expect(reader.costOf!(cost)).toMatchObject({ entityReads: 2, entitiesCovered: 5 })
+})
+
+test.each([
+  ['rows alone', false, 'rows'],
+  ['rows with versions', true, 'versions'],
+])('a list scans %s with their parts if it is verified: %s', async (_, verify, kind) => {
+  const { reader, scans } = createReader(1, verify)
+  await reader.scan(0, { limit: 5 } as never, undefined, 0)
+  expect(scans).toEqual([[kind, { limit: 5, included: true }]])
 })
