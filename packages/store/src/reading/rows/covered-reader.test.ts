@@ -73,6 +73,8 @@ test('an item has the part of its row, with its memory, and no place that its ro
     [{ id, bag: { part: 'plain' }, key: undefined, version: 1, updated: undefined, bytes: 1_200 }],
   ])
   expect(cost).toMatchObject({ entitiesCovered: 1, entitiesRead: 0, entityReads: 0 })
+  // The place where a page begins has no part.
+  expect(bagsOf((await read([{ key: [4n], entityId: id }])).groups)).toEqual([[{ title: 'whole 4' }]])
 })
 
 test('parts that need entries of the codec are awaited, and the entity of a part that cannot be decoded is read', async () => {
@@ -106,7 +108,7 @@ test('a verified list takes the parts of committed rows alone, also of several g
     { ...row(6, 'e'), included: null as never, entityVersion: 6 },
     { ...row(7, 'f'), entityVersion: 7 },
   ]
-  const { reader } = createReader(3 * MIB, true, [1, 5, 7])
+  const { reader } = createReader(3 * MIB, true, [1, 5, 70])
   const groups: (ReadEntity | undefined)[][] = []
   const take = (group: readonly (ReadEntity | undefined)[]): boolean => groups.push([...group]) > 0
   await reader.read(rows as never, undefined, take)
