@@ -34,19 +34,92 @@ export const moves: Equivalents = {
     'createLocalRows.statementsOf: a.spec.table < b.spec.table → a.spec.table <= b.spec.table':
       'No two groups have one table.',
   },
+  'mover/copier': {
+    "leaveAll: lost.buckets === (attempt?.lost ?? '') → false":
+      'Another attempt at the same buckets changes nothing else.',
+    "leaveAll: attempt?.lost ?? '' → (attempt?.lost)": 'Another attempt at no buckets changes nothing.',
+    'createCopier: isUsed = false → isUsed = true':
+      'Another pass than needed costs two statements, and changes nothing.',
+    'createCopier.goOn: isUsed = false → (nothing)':
+      'Another pass than needed costs two statements, and changes nothing.',
+    'createCopier.goOn: isUsed = false → isUsed = true':
+      'Another pass than needed costs two statements, and changes nothing.',
+    'createCopier.beginPass: isUsed → true':
+      'Another pass than needed costs two statements, and changes nothing.',
+    'createCopier.beginPass: isUsed = false → (nothing)':
+      'Another pass than needed costs two statements, and changes nothing.',
+    'createCopier.beginPass: isUsed = false → isUsed = true':
+      'Another pass than needed costs two statements, and changes nothing.',
+    'createCopier.copy: done.copied > 0 → true':
+      'Another pass than needed costs two statements, and changes nothing.',
+    'createCopier.copy: done.copied > 0 → done.copied >= 0':
+      'Another pass than needed costs two statements, and changes nothing.',
+    'createCopier.copy: isUsed = false → (nothing)':
+      'Another pass than needed costs two statements, and changes nothing.',
+    'createCopier.copy: isUsed = false → isUsed = true':
+      'Another pass than needed costs two statements, and changes nothing.',
+    'createCopier.copy: isUsed ||= done.copied > 0 → isUsed = done.copied > 0':
+      'A pass begins before each copy.',
+  },
+  'mover/copy-faults': {
+    'copyAnew: await lease.save() → (nothing)': 'The end of the lease saves the record, too.',
+    'copyAnew: await lease.save() → void lease.save()': 'The end of the lease saves the record, too.',
+    'differentCopies: await copyAnew(job) → void copyAnew(job)':
+      'The end of the lease saves the record, too.',
+    'lostCopies: await copyAnew(job) → void copyAnew(job)': 'The end of the lease saves the record, too.',
+  },
+  'mover/copy-move': {
+    'compareCopies: coming?.afterAddedId ?? 0 → (coming?.afterAddedId)':
+      'A move that compares its copies has a record that comes.',
+    'compareCopies: coming?.afterAddedId → coming.afterAddedId':
+      'A move that compares its copies has a record that comes.',
+    'copyAllRows: !comparing → true': 'Every table is in the list by then.',
+  },
   'mover/finished-moves': {
+    "finishedMoves: step === 'done' → true": 'The phase of a move that is over is not looked at.',
+    "finishedMoves: step === 'done' → false": 'The phase of a move that is over is not looked at.',
+    "finishedMoves: step === 'done' ? 'target' : 'undoing' → step === 'done' ? '' : 'undoing'":
+      'The phase of a move that is over is not looked at.',
+    "finishedMoves: step === 'done' ? 'target' : 'undoing' → step === 'done' ? 'target' : ''":
+      'The phase of a move that is over is not looked at.',
     "finishedMoves: states.get(moveTask(id))?.progress ?? '' → (states.get(moveTask(id))?.progress)": noText,
+  },
+  'mover/move-lease': {
+    "(module): Symbol('lease lost') → Symbol('')": 'Only the symbol itself is compared.',
+    'isLeaseLost: error instanceof LooseleafError && error.cause === LEASE_LOST → (error.cause === LEASE_LOST)':
+      'No other error has this cause.',
+    "claimMove.save: 'CONFLICT' → ''": 'No caller sees this error.',
   },
   'mover/move-report': {
     "readMove: task?.progress ?? '' → (task?.progress)": noText,
     "readMove: states.get(waitsTask(id))?.progress ?? '' → (states.get(waitsTask(id))?.progress)": noText,
   },
   'mover/open-moves': {
+    'findMove: (await openMoves(context, options)).find(({ move }) => move.id === id) → (await openMoves(context, options)).findLast(({ move }) => move.id === id)':
+      oneOfEach,
+    "openMoves: phase: 'target' → phase: ''":
+      'The phase of a move whose announcement has ended is not looked at.',
     "openMoves: states.get(moveTask(id))?.progress ?? '' → (states.get(moveTask(id))?.progress)": noText,
+  },
+  'mover/plan/spread': {
+    'levelOf: weight > level → weight >= level':
+      'A shard at the level does not change the mean of the others.',
   },
   'mover/plan/target-checks': {
     'refusalOf: context.catalog.current().epochs[number] ?? 0 → (context.catalog.current().epochs[number])':
       hasEpochs,
+  },
+  'mover/progress': {
+    'createMeter.report: events.isWanted → true': 'An event that nobody wants is told to nobody.',
+  },
+  'mover/walk-move': {
+    'enter: isLastStep(step) → true':
+      'Reports tell the time of moves that are over alone, and the last step sets it anew.',
+    'fill: announcement.at === undefined → true': 'To complete an announcement again changes nothing.',
+  },
+  'mover/walk-plans': {
+    'drainShard.left: shards[number]?.state → shards[number].state':
+      'A shard that is drained is in the layout.',
   },
   'protocol/consumers/consumer-progress': {
     'readProgress: names.length === 0 → false': 'A shortcut: without it nothing is read either.',
@@ -174,9 +247,49 @@ export const moves: Equivalents = {
       'A shortcut: the place follows from the part too.',
   },
   'store/shards/add-shard': {
+    'addShard: (await loadShardCatalog(shard, { signal }))?.shardNumber ?? number → ((await loadShardCatalog(shard, { signal }))?.shardNumber)':
+      'A shard has a catalog once it was added.',
+    'addShard: (await loadShardCatalog(shard, { signal }))?.shardNumber → (await loadShardCatalog(shard, { signal })).shardNumber':
+      'A shard has a catalog once it was added.',
+    'prepareTables: catalog.hasDefinitions → true':
+      'A shortcut: without definitions there are no codec entries.',
+    "serve: at === number && state === 'joining' → (at === number)":
+      'Only the layout of a shard that joins is changed.',
+    'serve: layout.shards[number]?.state → layout.shards[number].state':
+      'The shard is in the layout by then.',
+    "changeLayout.isPrepared: state === 'dropped' || prepared.has(table) → (prepared.has(table))":
+      'The next attempt makes the table.',
+    'hasJoined: layout?.shards[number]?.state → layout?.shards[number].state':
+      'A member of the store is in its layout.',
     'changeLayout: contents.layout && contents.indexes.every(isPrepared) → (contents.indexes.every(isPrepared))':
       'A store without a layout is refused before.',
     'hasJoined: layout?.shards → layout.shards': 'A store without a layout is refused before.',
+  },
+  'store/shards/list-shards': {
+    'listShards: placement.shardOfBucket?.[bucket] → placement.shardOfBucket[bucket]':
+      'Only a store with such a list has buckets to look up.',
+  },
+  'store/shards/plan-shards': {
+    'planShards: context.driver.shards[to]?.name → context.driver.shards[to].name':
+      'The target of a planned move is a shard of the store.',
+  },
+  'store/shards/removal-obstacles': {
+    "layoutObstacles: shards[number]?.buckets ?? '' → (shards[number]?.buckets)":
+      'Every shard of a store with buckets has a text of them.',
+    'layoutObstacles: shards[number]?.buckets → shards[number].buckets': 'The number is that of a shard.',
+    'layoutObstacles: shards[each]?.state → shards[each].state': 'The number is that of a shard.',
+    "layoutObstacles: indexes.find(({ state }) => state === 'building') → indexes.findLast(({ state }) => state === 'building')":
+      'The removal is refused, whichever of the indexes is named.',
+  },
+  'store/shards/remove-shard': {
+    'copyCodecEntries: !catalog.current().hasDefinitions → false':
+      'A shortcut: without definitions there are no codec entries.',
+    'tell: !isOutage(error) → true':
+      'The call is repeated after an outage, and the shard was removed by then.',
+  },
+  'store/shards/repair-shards': {
+    'beginTargets: before.serves.coming === undefined → false':
+      'A shortcut: without such a record nothing begins either.',
   },
   'store/writing/batch/batch-item': {
     "(module): Symbol.for('looseleaf.batchWrite') → Symbol.for('')":
