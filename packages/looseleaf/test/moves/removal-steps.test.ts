@@ -13,7 +13,7 @@ import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { moduloRouter } from '@looseleaf/router'
 import { DataStore } from '@looseleaf/store'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { filledStore, openStore } from './stores.ts'
+import { filledStore, lateSleeps, openStore } from './stores.ts'
 
 let driver: Driver
 let store: DataStore
@@ -23,7 +23,7 @@ beforeEach(async () => {
   driver = await memoryShards(3).connect()
   await (await filledStore(driver, 40)).close()
   time = leapingTime()
-  store = await openStore(driver, time)
+  store = await openStore(driver, lateSleeps(time))
   await store.shards.drain(2)
 })
 afterEach(async () => {

@@ -5,7 +5,7 @@ import { moveBuckets } from '@looseleaf/mover/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { openStore } from './stores.ts'
+import { lateSleeps, openStore } from './stores.ts'
 
 const STATEMENT_MS = 10
 
@@ -31,7 +31,7 @@ test('the mover rests four times as long as a seal before it seals the next grou
     }
   })
   await (await openStore(memory)).close()
-  const mover = await openStore(watched, time)
+  const mover = await openStore(watched, lateSleeps(time))
   const report = await moveBuckets(mover, { from: 0, to: 1, buckets: '0-1023' }, { groups: 3 })
   expect(seals).toHaveLength(3)
   for (const [i, { from, to }] of seals.slice(0, -1).entries()) {

@@ -82,6 +82,17 @@ export async function filledStore(
   return openStore(driver, time)
 }
 
+/** A time whose sleeps advance it some turns later, so that work that does not wait for a sleep is done before. */
+export function lateSleeps(time: Time): Time {
+  return {
+    ...time,
+    async sleep(milliseconds, signal) {
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+      await time.sleep(milliseconds, signal)
+    },
+  }
+}
+
 /** Returns every living entity by id, as the tables of all shards tell, with the number of the shard. */
 export async function contentsOf(store: DataStore): Promise<ReadonlyMap<string, string>> {
   const entities = new Map<string, string>()

@@ -8,7 +8,7 @@ import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { filledStore, openStore, SOME_BUCKETS } from './stores.ts'
+import { filledStore, lateSleeps, openStore, SOME_BUCKETS } from './stores.ts'
 
 const PLAN = { from: 0, to: 1, buckets: SOME_BUCKETS }
 
@@ -37,7 +37,7 @@ async function timedStore(): Promise<{ store: DataStore; times: Map<string, numb
       },
     }
   })
-  return { store: await openStore(watched, time), times }
+  return { store: await openStore(watched, lateSleeps(time)), times }
 }
 
 test('the first bucket is sealed when no process reads unchecked any more, and the announcement ends when no query reads the source', async () => {
