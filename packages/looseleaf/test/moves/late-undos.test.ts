@@ -75,7 +75,10 @@ test.each([
     const other = await openStore(driver, leapingTime())
     expect(await movesOf(other)).toMatchObject([{ state: 'undoing', handedOver: 512 }])
     if (isUndoneAgain) {
-      await expect(undoMove(other, open!.id, tuning)).rejects.toMatchObject({ code: 'CONFLICT' })
+      await expect(undoMove(other, open!.id, tuning)).rejects.toMatchObject({
+        code: 'CONFLICT',
+        retryable: false,
+      })
       expect(await movesOf(other)).toMatchObject([{ state: 'sealing', forward: 'repair', back: 'move' }])
       // An undo that died has left its step in the record.
       const { tasks } = driver.shards[plan.to]!
