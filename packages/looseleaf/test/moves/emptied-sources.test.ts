@@ -123,14 +123,14 @@ test('a mover leaves the record of another one that is emptying the source alrea
   expect(await moving.servesOf(0)).toEqual(first)
 })
 
-test('a source keeps the buckets that have come back, and those of another announced move, but none of an earlier one that was undone', async () => {
+test('a source keeps the buckets that have come back or are announced to come, but none of other moves or of an earlier one that was undone', async () => {
   await fillBuckets(moving, 20)
   await endWithout(moving)
   const serves = await moving.servesOf(0)
   const isKept = entitiesIn(work.context, '0-4')
   const page = await moving.driver.shards[0]!.entities.pageByAdded(0, 10_000)
   const kept = page.filter(({ id }) => isKept(id)).length
-  // 0 and 1 are its own again, 2 and 3 are coming, 4 is in a move between other shards, and 5 was coming by a move that was undone.
+  // 0 and 1 are its own again, 2 and 3 are coming, and 4 is announced to come. 5 was coming by a move that was undone, and 6 is in a move between others.
   await moving.setServes(0, {
     ...serves,
     owns: `0-1,${serves.owns}`,
@@ -139,10 +139,13 @@ test('a source keeps the buckets that have come back, and those of another annou
       { move: work.move.id - 1, attempt: 1, buckets: '5', from: 1, afterAddedId: 0 },
     ],
   })
-  await moving.setMoves([{ id: 6, from: 1, to: 2, buckets: '4', phase: 'both' }])
+  await moving.setMoves([
+    { id: 6, from: 1, to: 0, buckets: '4', phase: 'both' },
+    { id: 7, from: 1, to: 2, buckets: '6', phase: 'both' },
+  ])
   expect(await emptySource(work)).toMatchObject({ entities: 20 - kept })
   expect(await entitiesOn(moving, 0)).toBe(kept)
-  await moving.setMoves([{ id: 6, from: 1, to: 2, buckets: BUCKETS, phase: 'both' }])
+  await moving.setMoves([{ id: 6, from: 1, to: 0, buckets: BUCKETS, phase: 'both' }])
   expect(await emptySource(work)).toBeUndefined()
 })
 

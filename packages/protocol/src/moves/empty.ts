@@ -109,18 +109,19 @@ export async function discardAll(
 }
 
 /**
- * Returns the move's buckets for which a shard has no use: it does not own them, and no announced move has them. Leaves out buckets of later moves:
+ * Returns the move's buckets for which a shard has no use: it does not own them, and no announced move brings them. Leaves out buckets of later moves:
  * they come again, or came back and left again, and consumers may still have to read their rows. A record of an earlier move is of one that was
- * undone, and decides nothing.
+ * undone, and decides nothing. An announced move from this shard has buckets that the layout gives to it.
  */
 function foreignBuckets({ move }: MoveWork, { catalog, serves }: OwnBuckets): string {
   const { layout, shardNumber } = catalog
   const kept = (serves.away ?? []).filter(({ emptied: floor }) => floor === undefined)
   const later = [...kept, ...(serves.coming ?? [])].filter(({ move: id }) => id > move.id)
+  const announced = (layout?.moves ?? []).filter(({ to }) => to === shardNumber)
   const used = unionOfRanges(
     serves.owns,
     layout?.shards[shardNumber]?.buckets ?? '',
-    ...[...later, ...(layout?.moves ?? [])].map(({ buckets }) => buckets),
+    ...[...later, ...announced].map(({ buckets }) => buckets),
   )
   return withoutRanges(move.buckets, used)
 }
