@@ -69,7 +69,7 @@ export {
   type ShardMark,
   type Rewind,
 } from './shard-marks.ts'
-export { pagesOfRows, type IndexPlace } from './row-pages.ts'
+export { pagesOfRows, rowText, type IndexPlace } from './row-pages.ts'
 export { isOfRemovedShard, isUnreached, leadingShard, shardAt } from './shards.ts'
 export { processName } from './process-name.ts'
 export { editTask, editTasks, releaseLease, underLease, untilFree } from './task-leases.ts'

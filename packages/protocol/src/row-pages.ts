@@ -1,10 +1,15 @@
-import { throwIfAborted, type CatalogEntry, type IndexRow } from '@looseleaf/core/internal'
-import { tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
+import { idKey, throwIfAborted, type CatalogEntry, type IndexRow } from '@looseleaf/core/internal'
+import { keyIdentity, tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from './shards.ts'
 import { sizeClass, type Throttle } from './throttle/throttle.ts'
 
 /** A place in an index table: the row with this key and entity. */
 export type IndexPlace = Pick<IndexRow, 'key' | 'entityId'>
+
+/** Names a row among those of its index. */
+export function rowText({ key, entityId }: IndexPlace): string {
+  return `${idKey(entityId)} ${keyIdentity(key)}`
+}
 
 export interface RowPagesOptions {
   /** Rows of a page, at most. A rate limit makes pages shorter. */

@@ -1,13 +1,12 @@
 import { isLooseleafError, type CallOptions } from '@looseleaf/core'
-import { elapsedBy, idKey, isOutage, type CatalogEntry } from '@looseleaf/core/internal'
+import { elapsedBy, isOutage, type CatalogEntry } from '@looseleaf/core/internal'
 import {
   changeCatalog,
-  keyIdentity,
   presentNumbers,
   presentShards,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
-import { type IndexPlace, shardAt } from '@looseleaf/protocol/internal'
+import { rowText, shardAt, type IndexPlace } from '@looseleaf/protocol/internal'
 import { candidatesOf, confirm } from '../check/confirm.ts'
 import { joinRuns } from '../clean/run-record.ts'
 import { inspect, type MissingRow } from '../look/inspect.ts'
@@ -69,9 +68,9 @@ export function createWitnessKeeper(
     const pass = createPass(context, { signal: options.signal })
     const ids = places.map(({ entityId }) => entityId)
     const found = await inspect(pass, [target], await readDerived(pass, [target], ids), { everywhere: false })
-    const wanted = new Set(places.map(textOf))
+    const wanted = new Set(places.map(rowText))
     const isWanted = ({ entity, row }: MissingRow): boolean =>
-      row.shard === shard && wanted.has(textOf({ key: row.key, entityId: entity.id }))
+      row.shard === shard && wanted.has(rowText({ key: row.key, entityId: entity.id }))
     const missing = found.missing.filter(isWanted)
     const confirmed = await confirm(pass, target, candidatesOf({ missing }), {
       direction: 'missing',
@@ -108,7 +107,7 @@ export function createWitnessKeeper(
     suspects.delete(suspect)
     if (gone.length === 0 && record.places.length >= WITNESSES) return undefined
     const places = await chooseWitnesses(target, shard, options)
-    if (places.map(textOf).join() === record.places.map(textOf).join()) return undefined
+    if (places.map(rowText).join() === record.places.map(rowText).join()) return undefined
     await saveWitnesses(on, table, { places, lostAt: record.lostAt }, owner, options)
     return undefined
   }
@@ -134,8 +133,8 @@ export function createWitnessKeeper(
               options,
             )
       for (const [i, target] of chunk.entries()) {
-        const existing = new Set(rows[i]?.map(textOf))
-        const gone = places[i]!.filter((place) => !existing.has(textOf(place)))
+        const existing = new Set(rows[i]?.map(rowText))
+        const gone = places[i]!.filter((place) => !existing.has(rowText(place)))
         const record = records.get(target.entry.table) ?? { places: [], lostAt: 0 }
         const found = await lookAtTable(target, shard, record, gone, options)
         if (found !== undefined) emptied.push(found)
@@ -218,8 +217,4 @@ async function chooseWitnesses(
   const last =
     first.length < WITNESSES ? [] : await table.scan({ prefix: [], order: 'desc', limit: 1 }, options)
   return [...first.slice(0, WITNESSES - last.length), ...last].map(({ key, entityId }) => ({ key, entityId }))
-}
-
-function textOf({ key, entityId }: IndexPlace): string {
-  return `${idKey(entityId)} ${keyIdentity(key)}`
 }

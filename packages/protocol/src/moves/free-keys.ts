@@ -1,6 +1,7 @@
 import { isLooseleafError } from '@looseleaf/core'
-import { idKey, type CatalogEntry, type IndexRow, type Key } from '@looseleaf/core/internal'
-import { keyIdentity, tableSpec } from '@looseleaf/index-engine/internal'
+import type { CatalogEntry, IndexRow } from '@looseleaf/core/internal'
+import { tableSpec } from '@looseleaf/index-engine/internal'
+import { rowText } from '../row-pages.ts'
 import type { DuplicateKey } from '../write-early.ts'
 import { endedMove, sourceOf, targetOf, type MoveWork } from './move-work.ts'
 import { loadOwn } from './own-buckets.ts'
@@ -33,7 +34,7 @@ export async function freeKeys(
     duplicates.map(({ holder }) => holder),
     { signal },
   )
-  // After the target: a holder that takes the key meanwhile takes it at the source first, and raises its stamp at the target.
+  // After the target: an attempt of a holder that takes the key meanwhile takes it at the source first, and raises its stamp at the target.
   const [atSource = []] = await sourceOf(work).rowsOf(
     [spec],
     claims.map(({ entityId }) => entityId),
@@ -54,9 +55,4 @@ export async function freeKeys(
     if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
   }
   return open.map(({ claim }) => claim)
-}
-
-/** Names a row among those of its index. */
-export function rowText({ key, entityId }: { readonly key: Key; readonly entityId: Uint8Array }): string {
-  return `${idKey(entityId)} ${keyIdentity(key)}`
 }
