@@ -53,21 +53,22 @@ export async function copyRounds(job: MoveJob, copier: Copier): Promise<void> {
 
 /**
  * Copies the rows of every index and the claims of every unique one; with `comparing`, only those that are missing on the target. Returns how
- * many rows and claims the move has, and how many claims the target cannot take yet.
+ * many rows and claims the move has, how many claims the target cannot take yet, and how many it can take in the next pass.
  */
 export async function copyAllRows(
   job: MoveJob,
   { comparing }: { readonly comparing: boolean },
-): Promise<Pick<CopiedRows, 'found' | 'later'>> {
+): Promise<Pick<CopiedRows, 'found' | 'later' | 'freed'>> {
   const { work, lease } = job
   const { record } = lease
-  const all = { found: 0, later: 0 }
+  const all = { found: 0, later: 0, freed: 0 }
   for (const entry of indexesOf(job)) {
     if (!comparing && record.tables.includes(entry.table)) continue
     const onPage = (read: number): Promise<void> => noteRead(job, read)
-    const { found, written, later } = await copyIndexRows(work, entry, { comparing, onPage })
+    const { found, written, later, freed } = await copyIndexRows(work, entry, { comparing, onPage })
     all.found += found
     all.later += later
+    all.freed += freed
     record.counts[comparing ? 'late' : entry.unique ? 'claims' : 'rows'] += written
     if (!comparing) record.tables.push(entry.table)
     await lease.saveDue()
@@ -90,10 +91,10 @@ export async function verifyCopies(job: MoveJob, copier: Copier): Promise<void> 
 async function compareRows(job: MoveJob): Promise<number> {
   const { lease, work, tuning } = job
   for (;;) {
-    const { found, later } = await copyAllRows(job, { comparing: true })
+    const { found, later, freed } = await copyAllRows(job, { comparing: true })
     lease.record.waitsFor = later === 0 ? '' : `a failover may give ${later} of its claims to other entities`
-    if (later === 0) return found
-    await lease.sleep(Math.max(tuning.pollMs, deleteDelayMs(work.context)))
+    if (later + freed === 0) return found
+    if (later > 0) await lease.sleep(Math.max(tuning.pollMs, deleteDelayMs(work.context)))
   }
 }
 

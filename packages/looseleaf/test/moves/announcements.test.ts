@@ -1,5 +1,5 @@
 import { LooseleafError, type Driver } from '@looseleaf/core'
-import type { LayoutMove, StoreLayout } from '@looseleaf/core/internal'
+import type { AwayBuckets, LayoutMove, StoreLayout } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { changeCatalogContents, changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
 import {
@@ -16,7 +16,7 @@ import {
 import { moduloRouter } from '@looseleaf/router'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openStore } from './stores.ts'
 
 const PLAN = { from: 0, to: 1, buckets: '0-9' }
@@ -43,6 +43,14 @@ async function setState(number: number, state: 'joining' | 'removed'): Promise<v
   })
 }
 
+/** Replaces the announced moves in all catalogs, as another process does. */
+async function setMoves(moves: readonly LayoutMove[], revision = 1): Promise<void> {
+  await changeCatalogContents(driver, ({ layout, ...contents }) => ({
+    ...contents,
+    layout: { ...layout!, revision, moves },
+  }))
+}
+
 async function objections(plan: PlannedMove): Promise<readonly string[]> {
   return (await objectionsTo(store.context, plan)).map(({ code, message }) => `${code}: ${message}`)
 }
@@ -61,7 +69,7 @@ test('an announced move gets the next revision as its number, on every shard', a
   expect(store.context.catalog.current().layout).toEqual(await layoutOf(0))
 })
 
-test('an announcement changes each catalog once, and flushes it once', async () => {
+test('an announcement changes each catalog once, and flushes it before it looks at it and after the change', async () => {
   const calls: string[] = []
   const watched = await openStore(
     faultyDriver(driver, ({ shard, operation }) => {
@@ -71,7 +79,9 @@ test('an announcement changes each catalog once, and flushes it once', async () 
   )
   calls.length = 0
   await announceMove(watched.context, PLAN)
-  expect(calls.toSorted()).toEqual(['change 0', 'change 1', 'change 2', 'flush 0', 'flush 1', 'flush 2'])
+  const flushes = ['flush 0', 'flush 1', 'flush 2']
+  expect(calls.slice(0, 3).toSorted()).toEqual(flushes)
+  expect(calls.slice(3).toSorted()).toEqual(['change 0', 'change 1', 'change 2', ...flushes])
   await watched.close()
 })
 
@@ -105,6 +115,68 @@ test('an announcement is made again if a later catalog of another process lacks 
       expect((await layoutOf(number)).moves!.map(({ id }) => id)).toEqual([...(i === 2 ? [7] : []), 8])
     await losing.close()
   }
+})
+
+test('an announcement is made again if another move has got its number by a failover', async () => {
+  const other: LayoutMove = { id: 1, from: 1, to: 2, buckets: '1400', phase: 'both' }
+  let isLost: boolean | undefined
+  const losing = await openStore(
+    faultyDriver(driver, ({ shard, operation }) => {
+      if (shard !== 0 || operation !== 'change' || isLost !== false) return undefined
+      isLost = true
+      return { after: () => setMoves([other]) }
+    }),
+  )
+  onTestFinished(() => losing.close())
+  isLost = false
+  const move = { id: 2, ...PLAN, phase: 'both' }
+  expect(await announceMove(losing.context, PLAN)).toEqual(move)
+  for (const number of [0, 1, 2]) expect((await layoutOf(number)).moves).toEqual([other, move])
+})
+
+test('a move of buckets that a shard gives up, after it was looked at, waits for the deletes there', async () => {
+  const shard = driver.shards[0]!
+  const away = { move: 1, attempt: 1, buckets: '0-9', to: 1, end: 1 }
+  let isEnded: boolean | undefined
+  const late = await openStore(
+    faultyDriver(driver, ({ operation }) => {
+      if (operation !== 'change' || isEnded !== false) return undefined
+      isEnded = true
+      return {
+        // Moves of other processes bring the buckets away, and back to the shard that this plan names.
+        async before() {
+          await changeServes(shard, (await loadShardCatalog(shard))!, { owns: '10-1365', away: [away] })
+          await setMoves([], 5)
+        },
+      }
+    }),
+  )
+  onTestFinished(() => late.close())
+  isEnded = false
+  await expect(announceMove(late.context, PLAN)).rejects.toMatchObject({ code: 'CONFLICT' })
+  expect(isEnded).toBe(true)
+  expect((await layoutOf(0)).moves).toEqual([])
+})
+
+test('a move is not announced by a record of deletes that a crash undoes', async () => {
+  const shard = driver.shards[0]!
+  const away = { move: 1, attempt: 1, buckets: '0-9', to: 1, end: 1 }
+  const setAway = async (records: readonly AwayBuckets[]): Promise<void> => {
+    await changeServes(shard, (await loadShardCatalog(shard))!, { owns: '0-1365', away: records })
+  }
+  await setAway([{ ...away, emptied: 1 }])
+  let isUndone = false
+  const crashing = await openStore(
+    faultyDriver(driver, ({ shard: number, operation }) => {
+      if (number !== 0 || operation !== 'flush' || isUndone) return undefined
+      isUndone = true
+      return { before: () => setAway([away]) }
+    }),
+  )
+  onTestFinished(() => crashing.close())
+  isUndone = false
+  await expect(announceMove(crashing.context, PLAN)).rejects.toMatchObject({ code: 'CONFLICT' })
+  expect(isUndone).toBe(true)
 })
 
 test('a move that is announced already is announced once, and nothing speaks against it', async () => {

@@ -46,6 +46,7 @@ test('the claim of an entity that no shard serves is copied, because its target 
     found: 1,
     written: 0,
     later: 0,
+    freed: 0,
   })
   const away = { move: 9, attempt: 1, buckets: OTHER, to: 2, end: 1 }
   await moving.setServes(0, { owns: '0-99,101-1365', away: [away] })

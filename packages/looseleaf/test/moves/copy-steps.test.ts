@@ -261,6 +261,7 @@ test('the rows of an index are copied whole, and a comparison writes only those 
     found,
     written: found,
     later: 0,
+    freed: 0,
   })
   expect(reads.reduce((sum, read) => sum + read, 0)).toBe(all.length)
   expect(kindNames()).toContain(`write ${entry.table}`)

@@ -1,6 +1,16 @@
 import { LooseleafError } from '@looseleaf/core'
 import { tableSpec } from '@looseleaf/index-engine/internal'
-import { createThrottle, emptySource, entitiesIn, type MoveWork } from '@looseleaf/protocol/internal'
+import {
+  createThrottle,
+  editTask,
+  emptySource,
+  entitiesIn,
+  partitionNumbers,
+  partitionTask,
+  REGISTRY_TASK,
+  registryToText,
+  type MoveWork,
+} from '@looseleaf/protocol/internal'
 import type { Fault, FaultyCall } from '@looseleaf/testkit'
 import { beforeEach, expect, test } from 'vitest'
 import { announcedMove, OWNED, type AnnouncedMove } from './announced-move.ts'
@@ -16,6 +26,23 @@ beforeEach(async () => {
   moving = await announcedMove((call) => (call.shard === 0 ? plan(call) : undefined))
   work = moving.work
 })
+
+/** Saves the records of a consumer that has handled no change of shard 0. */
+async function registerConsumer(name: string): Promise<void> {
+  const records = new Map([
+    [
+      REGISTRY_TASK,
+      registryToText(new Map([[name, { incarnation: 'first', at: 1, begun: [0, 0, 0], floors: [0, 0, 0] }]])),
+    ],
+    ...partitionNumbers.map((number): [string, string] => [
+      partitionTask(name, number),
+      JSON.stringify({ incarnation: 'first', updated: 0, since: 0, failing: [] }),
+    ]),
+  ])
+  const { tasks } = moving.driver.shards[0]!
+  for (const [task, text] of records)
+    expect(await editTask(tasks, task, () => text, { owner: 'test', signal: undefined })).toBe(true)
+}
 
 test('a source is emptied page by page, and the lease of the move is kept between all statements', async () => {
   const { entities } = await fillBuckets(moving, 12)
@@ -128,4 +155,48 @@ test('a source whose record of deletes a crash undoes gets another one before th
   }
   expect(await emptySource(work)).toMatchObject({ entities: 5 })
   expect(records).toEqual([expect.any(Number)])
+})
+
+test('a source that loses the record of its deletes in the middle of them gets another one before they go on', async () => {
+  await fillBuckets(moving, 12)
+  await endWithout(moving)
+  const serves = await moving.servesOf(0)
+  const records: unknown[] = []
+  let discards = 0
+  plan = ({ operation }) => {
+    if (operation !== 'discard') return undefined
+    return {
+      async before() {
+        if (++discards === 2) await moving.setServes(0, serves)
+        else records.push((await moving.servesOf(0)).away![0]!.emptied)
+      },
+    }
+  }
+  const throttle = createThrottle(work.context.time, 5)
+  expect(await emptySource({ ...work, throttle })).toMatchObject({ entities: 12 })
+  expect(discards).toBeGreaterThan(3)
+  const [first, second] = new Set(records)
+  expect(records).toHaveLength(discards - 1)
+  expect(second).toBeGreaterThan(first as number)
+  expect((await moving.servesOf(0)).away).toMatchObject([{ emptied: second }])
+})
+
+test('a source that loses the record of its deletes keeps what a consumer has to read again', async () => {
+  await fillBuckets(moving, 12)
+  await endWithout(moving)
+  const serves = await moving.servesOf(0)
+  let isLost = false
+  plan = ({ operation }) => {
+    if (operation !== 'discard' || isLost) return undefined
+    isLost = true
+    return {
+      async before() {
+        await moving.setServes(0, serves)
+        await registerConsumer('mail')
+      },
+    }
+  }
+  expect(await emptySource(work)).toEqual({ awaits: ['mail'] })
+  expect(await entitiesOn(moving, 0)).toBe(12)
+  expect(await moving.servesOf(0)).toEqual(serves)
 })

@@ -1,7 +1,9 @@
 import { formatId, parseId, type Driver, type Time } from '@looseleaf/core'
+import type { IndexRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
+import type { MoveProgress } from '@looseleaf/mover'
 import { moveBuckets, movesOf } from '@looseleaf/mover/internal'
 import { announceMove, copyIndexRows, createThrottle } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
@@ -126,6 +128,61 @@ test('a key that another entity takes at the source while the target is looked a
   await copyIndexRows(work, entry, { comparing: false })
   expect(isLooked).toBe(false)
   expect(formatId((await claimOn(1)).entityId)).toBe(second!.id)
+})
+
+test('a claim that a filler takes at the source, while the target frees its key, is taken at the target by another pass', async () => {
+  const driver = await memoryShards(2).connect()
+  const before = await DataStore.open({ shards: keepOpen(driver), migrate: true })
+  const name = ['a', 'b', 'c', 'd', 'e'].find(
+    (text) => before.context.router.shardOfKey(Buffer.from(text)) === 0,
+  )!
+  const [first, second] = await before.putMany([{ name }, { name }])
+  await before.close()
+  const claimOf = ({ id, version }: { readonly id: string; readonly version: number }): IndexRow => ({
+    key: [Buffer.from(name)],
+    entityId: parseId(id),
+    version,
+  })
+  /** Steps of fillers, in their order. */
+  const steps: { readonly shard: number; readonly operation: string; run(): Promise<void> }[] = [
+    {
+      shard: 0,
+      operation: 'scan',
+      async run() {
+        await driver.shards[0]!.claims(claims).take([claimOf(first!)])
+        await driver.shards[1]!.claims(claims).take([claimOf(second!)])
+      },
+    },
+    {
+      shard: 1,
+      operation: 'remove',
+      async run() {
+        await store.put({}, { id: first!.id })
+        await store.settled()
+        for (const shard of driver.shards) await shard.claims(claims).take([claimOf(second!)])
+      },
+    },
+  ]
+  let isChecking = false
+  const plan: FaultPlan = ({ shard, table, operation }) => {
+    const [step] = steps
+    if (!isChecking || step === undefined || table !== claims.table) return undefined
+    if (step.shard !== shard || step.operation !== operation) return undefined
+    steps.shift()
+    return { before: () => step.run() }
+  }
+  const shards = keepOpen(faultyDriver(driver, plan))
+  const store = await DataStore.open({ shards, indexes: [byName], migrate: true, time: leapingTime() })
+  onTestFinished(() => store.close())
+  const claims = tableSpec(store.context.catalog.current().indexes.find(({ unique }) => unique)!)
+  const onProgress = ({ step }: MoveProgress): void => void (isChecking = step === 'checking')
+  const buckets = '0-2047'
+  expect(await moveBuckets(store, { from: 0, to: 1, buckets }, { onProgress })).toMatchObject({
+    state: 'done',
+  })
+  expect(steps).toEqual([])
+  const [taken] = await driver.shards[1]!.index(claims).scan({ prefix: [], order: 'asc', limit: 1 })
+  expect(formatId(taken!.entityId)).toBe(second!.id)
 })
 
 test('a key that an entity gave up stays reserved through a move, because a failover may restore the entity with it', async () => {

@@ -19,7 +19,7 @@ import {
 } from '@looseleaf/index-engine/internal'
 import { badMove, checkedPlan, type PlannedMove } from './checked-plan.ts'
 import type { MoveWork } from './move-work.ts'
-import { loadOwn } from './own-buckets.ts'
+import { changeOwn, loadOwn, type OwnBuckets } from './own-buckets.ts'
 
 /**
  * Announces a move in the catalogs of all shards, with the phase `both`. Resolves when every shard has it: from then on no entity is
@@ -39,24 +39,36 @@ export async function announceMove(
   planned: PlannedMove,
   options: CallOptions = {},
 ): Promise<LayoutMove> {
-  const { from, to, buckets } = checkedPlan(context, planned)
-  await requireEmptied(context, { buckets }, options)
-  let announced: LayoutMove | undefined
-  const catalog = await changeCatalogContents(
-    context.driver,
-    (contents) => {
-      const found = movableLayout(contents.layout)
-      const { revision, moves = [] } = found
-      announced = moves.find((move) => isSame(move, { from, to, buckets }))
-      if (announced !== undefined) return undefined
-      for (const check of layoutChecks) check(found, { from, to, buckets })
-      announced = { id: revision + 1, from, to, buckets, phase: 'both' }
-      return { ...contents, layout: { ...found, revision: revision + 1, moves: [...moves, announced] } }
-    },
-    { ...options, holds: ({ layout }) => layout?.moves?.some(({ id }) => id === announced?.id) === true },
-  )
-  context.catalog.adopt(catalog)
-  return announced as LayoutMove
+  const plan = checkedPlan(context, planned)
+  for (;;) {
+    // By a record of deletes that a crash undoes, a later mover would begin the deletes when the buckets are in this move.
+    const emptiedAt = await requireEmptied(context, plan, (number) =>
+      changeOwn(context, number, () => undefined, options),
+    )
+    let announced: LayoutMove | undefined
+    const catalog = await changeCatalogContents(
+      context.driver,
+      (contents) => {
+        const found = movableLayout(contents.layout)
+        const { revision, moves = [] } = found
+        announced = moves.find((move) => isSame(move, plan))
+        // Moves that have ended since may have left entities where the look found none.
+        if (announced !== undefined || revision !== emptiedAt) return undefined
+        for (const check of layoutChecks) check(found, plan)
+        const { from, to, buckets } = plan
+        announced = { id: revision + 1, from, to, buckets, phase: 'both' }
+        return { ...contents, layout: { ...found, revision: revision + 1, moves: [...moves, announced] } }
+      },
+      // After a failover another move may have got the number.
+      {
+        ...options,
+        holds: ({ layout }) =>
+          layout?.moves?.some((move) => move.id === announced?.id && isSame(move, plan)) === true,
+      },
+    )
+    context.catalog.adopt(catalog)
+    if (announced !== undefined) return announced
+  }
 }
 
 /**
@@ -86,7 +98,7 @@ export async function objectionsTo(
   if (found.moves?.some((move) => isSame(move, plan))) return []
   const checks: readonly (() => Promise<void>)[] = [
     ...layoutChecks.map((check) => async () => check(found, plan)),
-    () => requireEmptied(context, plan, options),
+    async () => void (await requireEmptied(context, plan, (number) => loadOwn(context, number, options))),
   ]
   const errors: LooseleafError[] = []
   for (const check of checks) {
@@ -239,18 +251,17 @@ function requireOwned({ shards }: StoreLayout, { from, buckets }: PlannedMove): 
 
 /**
  * Refuses a move of buckets before every shard that gave them up has deleted their entities. Followers of changes may still have to read
- * these, and the order of the changes of an entity would have to be known over three shards.
+ * these, and the order of the changes of an entity would have to be known over three shards. Returns the least revision of the layout among
+ * the shards when they were looked at.
  */
 async function requireEmptied(
   context: EngineContext,
   { buckets }: Pick<PlannedMove, 'buckets'>,
-  options: CallOptions,
-): Promise<void> {
+  load: (number: number) => Promise<OwnBuckets>,
+): Promise<number> {
   const isFull = (record: AwayBuckets): boolean =>
     record.emptied === undefined && withoutRanges(buckets, record.buckets) !== buckets
-  const all = await Promise.all(
-    presentNumbers(context.driver).map((number) => loadOwn(context, number, options)),
-  )
+  const all = await Promise.all(presentNumbers(context.driver).map(load))
   for (const { catalog, serves } of all) {
     const shard = catalog.shardNumber
     const full = serves.away?.find(isFull)
@@ -260,6 +271,7 @@ async function requireEmptied(
       `Shard ${shard} gave some of these buckets up in move ${full.move}, and has not deleted their entities yet. Finish that move first: call shards.repair. shards.moves names the consumers that it waits for.`,
     )
   }
+  return Math.min(...all.map(({ catalog }) => movableLayout(catalog.layout).revision))
 }
 
 /** Returns a layout whose buckets can move. Throws `NOT_MIGRATED` for a store without one. */

@@ -21,6 +21,8 @@ export interface CopiedRows {
   readonly written: number
   /** Claims among these that the target cannot take yet: for `deleteDelayMs` a failover may restore another entity that had the key. */
   readonly later: number
+  /** Claims among these whose keys other entities had at the target. Only a pass without any shows that the target has all claims. */
+  readonly freed: number
 }
 
 export interface CopyRowsOptions {
@@ -52,6 +54,7 @@ export async function copyIndexRows(
   let found = 0
   let written = 0
   let later = 0
+  let freed = 0
   try {
     const pages = pagesOfRows(work, entry, move.from, { limit: ROWS_PER_PAGE, included: true })
     for await (const page of readAhead(pages)) {
@@ -63,6 +66,7 @@ export async function copyIndexRows(
         const wrote = await writeAtTarget(work, entry, missing)
         written += wrote.written
         later += wrote.later
+        freed += wrote.freed
       }
       await onPage?.(page.length)
     }
@@ -70,7 +74,7 @@ export async function copyIndexRows(
     // The index was dropped meanwhile, so nobody needs its rows.
     if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
   }
-  return { read, found, written, later }
+  return { read, found, written, later, freed }
 }
 
 async function missingAmong(
@@ -94,21 +98,16 @@ async function writeAtTarget(
   work: MoveWork,
   entry: CatalogEntry,
   rows: readonly IndexRow[],
-): Promise<Pick<CopiedRows, 'written' | 'later'>> {
+): Promise<Pick<CopiedRows, 'written' | 'later' | 'freed'>> {
   const { context, move, throttle, signal } = work
-  const all = { written: 0, later: 0 }
-  let open = entry.unique ? await heldClaims(work, entry, rows) : rows
-  while (open.length > 0) {
-    const some = open
-    const { duplicates, later } = await throttle.work(
-      move.to,
-      `write ${entry.table} ${sizeClass(some.length)}`,
-      (measured) => writeAgain(context, entry, move.to, some, signal, measured),
-      signal,
-    )
-    all.written += some.length - duplicates.length - later.length
-    all.later += later.length
-    open = await freeKeys(work, entry, duplicates)
-  }
-  return all
+  const some = entry.unique ? await heldClaims(work, entry, rows) : rows
+  if (some.length === 0) return { written: 0, later: 0, freed: 0 }
+  const { duplicates, later } = await throttle.work(
+    move.to,
+    `write ${entry.table} ${sizeClass(some.length)}`,
+    (measured) => writeAgain(context, entry, move.to, some, signal, measured),
+    signal,
+  )
+  const written = some.length - duplicates.length - later.length
+  return { written, later: later.length, freed: await freeKeys(work, entry, duplicates) }
 }

@@ -30,27 +30,33 @@ export interface AwaitedConsumers {
  * 3. The delete would take a committed entity, or an index row that it needs.
  */
 export async function emptySource(work: MoveWork): Promise<Emptied | AwaitedConsumers | undefined> {
-  const { context, move, signal } = work
   await requireBegun(work)
+  return discardAll(work, work.move.from, () => recordDeletes(work))
+}
+
+/**
+ * Lets the source's record say that its rows are deleted, unless it has a use for all of them. Resolves with a durable state of its buckets, or
+ * with the consumers that have to read the rows first.
+ */
+async function recordDeletes(work: MoveWork): Promise<OwnBuckets | AwaitedConsumers> {
+  const { context, move, signal } = work
   // The record of another mover is relied on only if it is on disk.
-  let own = await changeOwn(context, move.from, () => undefined, { signal })
-  if (foreignBuckets(work, own) !== '' && !isEmptied(work, own)) {
-    const behind = await consumersBehind(work)
-    if (behind.length > 0) return { awaits: behind }
-    // A follower that begins at this floor or later finds all of the entities on the target, which has begun.
-    const floor = await sourceOf(work).entities.raiseFloor({ signal })
-    // The raise is a flushed commit, so places that were there before and after it are durable. A consumer whose name is not there yet will
-    // raise the floor once more before it begins.
-    const stillBehind = await consumersBehind(work, floor)
-    if (stillBehind.length > 0) return { awaits: stillBehind }
-    own = await changeOwn(
-      context,
-      move.from,
-      (source) => (foreignBuckets(work, source) === '' ? undefined : emptied(work, source, floor)),
-      { signal },
-    )
-  }
-  return discardAll(work, move.from, own)
+  const own = await changeOwn(context, move.from, () => undefined, { signal })
+  if (foreignBuckets(work, own) === '' || isEmptied(work, own)) return own
+  const behind = await consumersBehind(work)
+  if (behind.length > 0) return { awaits: behind }
+  // A follower that begins at this floor or later finds all of the entities on the target, which has begun.
+  const floor = await sourceOf(work).entities.raiseFloor({ signal })
+  // The raise is a flushed commit, so places that were there before and after it are durable. A consumer whose name is not there yet will
+  // raise the floor once more before it begins.
+  const stillBehind = await consumersBehind(work, floor)
+  if (stillBehind.length > 0) return { awaits: stillBehind }
+  return changeOwn(
+    context,
+    move.from,
+    (source) => (foreignBuckets(work, source) === '' ? undefined : emptied(work, source, floor)),
+    { signal },
+  )
 }
 
 /**
@@ -80,18 +86,21 @@ export async function consumersBehind(
 }
 
 /**
- * Deletes everything on a shard of the move's buckets for which it has no use; resolves with undefined if it may have one for all of them. Each
- * change of the shard's catalog, such as a new index, ends the deletes under its last epoch. They go on under the new one from where they
- * were, or from the beginning if the buckets are others.
+ * Deletes everything on a shard of the move's buckets for which it has no use; resolves with undefined if it may have one for all of them. `look`
+ * resolves with a durable state of the shard's buckets, or with consumers to wait for.
+ *
+ * Each change of the shard's catalog, such as a new index, ends the deletes under its last epoch. They go on under the new one from where they
+ * were, or from the beginning if the buckets are others. A failover may have undone the record that the rows are deleted, so `look` is called again.
  */
 export async function discardAll(
   work: MoveWork,
   number: number,
-  known: OwnBuckets,
-): Promise<Emptied | undefined> {
-  const { context, signal } = work
+  look: () => Promise<OwnBuckets | AwaitedConsumers>,
+): Promise<Emptied | AwaitedConsumers | undefined> {
   let [progress, of] = [noDiscardProgress(), '']
-  for (let own = known; ;) {
+  for (;;) {
+    const own = await look()
+    if ('awaits' in own) return own
     const buckets = foreignBuckets(work, own)
     if (buckets === '') return undefined
     if (buckets !== of) [progress, of] = [noDiscardProgress(), buckets]
@@ -102,8 +111,6 @@ export async function discardAll(
       return { entities: progress.entities, rows: progress.removed }
     } catch (error) {
       if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
-      // The change of another process may not be on disk.
-      own = await changeOwn(context, number, () => undefined, { signal })
     }
   }
 }

@@ -4,7 +4,7 @@ import { keptRowsMs } from '@looseleaf/index-engine/internal'
 import { announceUndo, completeAnnouncement, withdrawMove, withdrawUndo } from './announce.ts'
 import { discardAll, type Emptied } from './empty.ts'
 import { UNCHECKED_WAIT_MS, type MoveWork } from './move-work.ts'
-import { announcedIn, changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
+import { announcedIn, changeOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
 
 /**
  * Undoes a move of which no bucket has changed its owner: announces `undoing`, by which source and target refuse further steps of the move,
@@ -79,8 +79,9 @@ function hasGivenUp({ move }: MoveWork, { serves }: OwnBuckets): boolean {
 /** Deletes the copies at the target, except those of buckets that a later move brings there. The record of the attempt stays until they are deleted. */
 async function discardCopies(work: MoveWork): Promise<Emptied> {
   const { context, move, signal } = work
-  const target = await loadOwn(context, move.to, { signal })
-  const discarded = await discardAll(work, move.to, target)
+  const discarded = await discardAll(work, move.to, () =>
+    changeOwn(context, move.to, () => undefined, { signal }),
+  )
   await changeOwn(
     context,
     move.to,
@@ -90,7 +91,7 @@ async function discardCopies(work: MoveWork): Promise<Emptied> {
         : { ...serves, coming: ofOthers(serves.coming, move.id) },
     { signal },
   )
-  return discarded ?? { entities: 0, rows: 0 }
+  return discarded !== undefined && 'entities' in discarded ? discarded : { entities: 0, rows: 0 }
 }
 
 /** Makes the error of an undo that comes too late. */
