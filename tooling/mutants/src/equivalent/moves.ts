@@ -129,7 +129,7 @@ export const moves: Equivalents = {
     'byTable: rows.length === 0 → false': 'An empty list of tables is the same as none.',
   },
   'protocol/moves/announce': {
-    'announceMove: moves.find((move) => isSame(move, { from, to, buckets })) → moves.findLast((move) => isSame(move, { from, to, buckets }))':
+    'announceMove: moves.find((move) => isSame(move, plan)) → moves.findLast((move) => isSame(move, plan))':
       oneOfEach,
     'announceMove.holds: layout?.moves → layout.moves': 'A store without a layout is refused before.',
     'announceMove.holds: announced?.id → announced.id': 'The change that has to hold has set it.',
