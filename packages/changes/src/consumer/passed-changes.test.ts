@@ -1,10 +1,12 @@
 import { parseId, type EntityId } from '@looseleaf/core'
-import { entitiesIn } from '@looseleaf/protocol/internal'
+import { entitiesIn, PARTITIONS } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
 import { keepOpen, type FaultyCall } from '@looseleaf/testkit'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { gone, Search, until } from '../../test/search.ts'
+import type { ChangedEntity } from './changed-entity.ts'
 import type { Consumer } from './consume.ts'
 import { createPassedChanges } from './passed-changes.ts'
 
@@ -17,6 +19,7 @@ let id: EntityId
 let consumer: Consumer
 let isDown: boolean
 let handled: number
+let handledIds: Set<string>
 let errors: unknown[]
 
 /** Starts a consumer with a failing change of an entity whose bucket will move. */
@@ -30,10 +33,12 @@ beforeEach(async () => {
   await store.put({ n: 1 }, { id })
   isDown = true
   handled = 0
+  handledIds = new Set()
   errors = []
-  const handle = (): void => {
-    if (isDown) throw new Error('The search engine is down.')
+  const handle = (change: ChangedEntity): void => {
+    if (isDown && change.id === id) throw new Error('The search engine is down.')
     handled++
+    handledIds.add(change.id)
   }
   const onError = (error: unknown): void => void errors.push(error)
   consumer = search.start(store, handle, { leaseMs: 300, maxAttempts: 100_000, onError })
@@ -82,15 +87,42 @@ test('a failing change is not passed on while its partition cannot be saved', as
   expect(passed).toBeGreaterThan(0)
 })
 
+test('an owner that does not answer holds up only the partition that has a change to pass on', async () => {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+  let isHung = false
+  search.plan = (call) => {
+    isHung ||= savesMoved(call)
+    return isHung && call.shard === 1 ? { before: () => answered } : undefined
+  }
+  await mover.shards.move(PLAN)
+  await until(() => isHung)
+  const partitionOf = async (ids: readonly EntityId[]): Promise<readonly number[]> =>
+    (await search.memory.shards[0]!.entities.checksums(ids.map(parseId))).map(
+      (row) => row!.addedId % PARTITIONS,
+    )
+  const isMoved = entitiesIn(store.context, PLAN.buckets)
+  const ids = Array.from({ length: 80 }, () => idOn(mover, 0)).filter((other) => !isMoved(parseId(other)))
+  for (const other of ids) await mover.put({ n: 2 }, { id: other })
+  const [held] = await partitionOf([id])
+  const partitions = await partitionOf(ids)
+  const others = ids.filter((_, i) => partitions[i] !== held)
+  await until(() => others.every((other) => handledIds.has(other)))
+  expect(ids.filter((other) => handledIds.has(other))).toEqual(others)
+  isDown = false
+  answer()
+  await until(() => ids.every((other) => handledIds.has(other)))
+  await until(() => handledIds.has(id))
+})
+
 test('a process that has slept looks at the buckets of its shard before it passes a failing change on', async () => {
   let isAway = true
   const moved = { isOver: () => isAway, learn: async () => void (isAway = false) }
-  const leases = { save: () => expect.unreachable('The bucket has come back.') }
+  const leases = { save: async () => {} }
   const passing = createPassedChanges(store.context, { shard: 0, consumer: 'search', moved, leases })
   const failing = new Map([[id, { id, version: 1, attempts: 1, error: '', failedAt: 1 }]])
-  await passing.passOn(
+  const due = await passing.due(
     [{ number: 0, place: { updated: 9, addedId: 0 }, since: 0, failing, isHeld: true }],
     {},
   )
-  expect(failing.size).toBe(1)
+  expect(due).toEqual([])
 })

@@ -9,10 +9,13 @@ import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 export interface PassedChanges {
   /** Tells whether a failing change is to be retried on another shard. */
   isOver(change: Failing, partition: HeldPartition): boolean
+  /** Returns those of these partitions that have such changes to pass on now, by the buckets that the shard has now. */
+  due(partitions: readonly HeldPartition[], options: CallOptions): Promise<readonly HeldPartition[]>
   /**
-   * Passes such changes on. A change stays while its entity has no owner, or while the list of the owner is full. In a store with
-   * `deleteDelayMs` it stays until it was passed on again to the same owner after that time, because a failover of the owner may have lost
-   * it. So its handler is called once more with the state there. Other shards do not wait for a change that was passed on once.
+   * Passes such changes on, of partitions that `due` has returned and that begin no handler meanwhile. A change stays while its entity has no
+   * owner, or while the list of the owner is full. In a store with `deleteDelayMs` it stays until it was passed on again to the same owner
+   * after that time, because a failover of the owner may have lost it. So its handler is called once more with the state there. Other shards
+   * do not wait for a change that was passed on once.
    */
   passOn(partitions: readonly HeldPartition[], options: CallOptions): Promise<void>
 }
@@ -102,11 +105,14 @@ export function createPassedChanges(
 
   return {
     isOver,
-    async passOn(partitions, options) {
-      if (partitions.every((partition) => changesOf(partition).length === 0)) return
+    async due(partitions, options) {
+      const hasDue = (partition: HeldPartition): boolean => changesOf(partition).length > 0
+      if (!partitions.some(hasDue)) return []
       // A bucket may have come back since this process has looked.
       await moved.learn((await shardAt(context, shard).entities.floor(options)).epoch)
-      if (partitions.every((partition) => changesOf(partition).length === 0)) return
+      return partitions.filter(hasDue)
+    },
+    async passOn(partitions, options) {
       // 1. The owner takes a change up, and hands over a state that was written there.
       // 2. Another process continues here, at a saved place before the change, and hands an older state over.
       await leases.save()

@@ -59,7 +59,10 @@ const PATIENCE_MS = 3_000
 const SAVE_MS = 1_000
 /** Longest time in milliseconds between two looks for free partitions. */
 const REFRESH_MS = 2_000
-/** Milliseconds that new changes wait for retries. In a partition with a slower retry they wait until it has ended. */
+/**
+ * Milliseconds that new changes wait for retries, and for changes that are passed on. In a partition where these take longer, they wait until
+ * the end.
+ */
 const RETRY_MS = 100
 
 export function createShardConsumer(context: EngineContext, options: ShardConsumerOptions): ShardConsumer {
@@ -79,6 +82,8 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   )
   /** Failovers that set places back. A handler that began before one must not move a place: the new primary may give its time to another write. */
   let fallbacks = 0
+  /** Partitions that have passed changes on, and whose new changes had no turn since. */
+  const passed = new WeakSet<HeldPartition>()
   const empty = createEmptyStretch()
   const waiting = createWaitingRows(moved, onError)
   const readDueRows = createReadDueRows(context, currentShard, moved, signal)
@@ -274,6 +279,23 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     await busy.wait(begun, PATIENCE_MS)
   }
 
+  /**
+   * Passes failing changes of departed entities on. Their partitions begin nothing until the owners have answered, so that their places stay;
+   * the others proceed.
+   */
+  async function passOn(): Promise<void> {
+    const idle = busy.idle().filter((partition) => !passed.has(partition))
+    // The buckets are learned here and not beside a round: of two readings at once, the older one could come last.
+    const due = await passing.due(idle, { signal })
+    if (due.length === 0) return
+    const work = passing.passOn(due, { signal }).catch(onError)
+    for (const partition of due) {
+      passed.add(partition)
+      void busy.occupy(partition.number, () => work)
+    }
+    await busy.wait([work], RETRY_MS)
+  }
+
   async function saveIfDue(): Promise<void> {
     const everyMs = hasNews ? Math.min(SAVE_MS, leaseMs / 3) : leaseMs / 3
     if (leases.held.length === 0 || elapsed() - savedAt < everyMs) return
@@ -298,11 +320,12 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
         await leases.refresh(busy.numbers(), { signal })
         refreshAt = elapsed() + refreshMs
         await takeReplays().catch(onError)
-        await passing.passOn(busy.idle(), { signal }).catch(onError)
+        await passOn().catch(onError)
       }
       const retried = await retry()
       if (retried) await saveIfDue()
       const upTo = leases.held.length > 0 ? await readFloor() : undefined
+      for (const partition of busy.idle()) passed.delete(partition)
       turns.passed(busy.idle())
       const open = await waiting.open(busy.idle().filter(({ failing }) => failing.size < MAX_FAILING))
       const hasMore = upTo !== undefined && open.length > 0 && (await handOverPage(open, upTo))
