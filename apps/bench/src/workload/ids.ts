@@ -42,10 +42,12 @@ let stripeBuckets: readonly string[] | undefined
 
 /** Returns the digits of the bucket of each stripe. */
 function bucketsOfStripes(): readonly string[] {
+  if (stripeBuckets !== undefined) return stripeBuckets
   const { newIdNearKey } = bucketRouter({ shards: 1 })
-  return (stripeBuckets ??= Array.from({ length: STRIPES }, (_, number) =>
+  stripeBuckets = Array.from({ length: STRIPES }, (_, number) =>
     bucketIn(formatId(newIdNearKey!(Buffer.from(stripe(number))))),
-  ))
+  )
+  return stripeBuckets
 }
 
 /** Returns the id of entry number `number` in a layout: that of `makeId`, but at the place of its user or stripe if the layout has places. */
