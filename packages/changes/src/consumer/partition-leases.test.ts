@@ -106,6 +106,33 @@ test('a save without an answer that takes place late does not overwrite one that
   expect(await savedFailing(3)).toEqual([change])
 })
 
+test('a save of an ended lease that takes place once more does not overwrite the record of the next lease', async () => {
+  const { tasks } = search.memory.shards[0]!
+  const saves: (readonly unknown[])[] = []
+  search.plan = ({ operation, args }) => {
+    if (operation === 'saveAll') saves.push(args)
+    return undefined
+  }
+  await leases.save()
+  const others = createLeases()
+  // The process has slept past its lease, and another one has had the partitions since.
+  await tasks.saveAll(
+    new Map(partitionNumbers.map((number) => [taskOf(number), ''])),
+    saves[0]![1] as string,
+    0,
+  )
+  await others.refresh(new Set(), {})
+  others.held.find(({ number }) => number === 3)!.place = { updated: 7, addedId: 0 }
+  await others.release()
+  await leases.save()
+  expect(leases.held).toEqual([])
+  await leases.refresh(new Set(), {})
+  expect(leases.held).toHaveLength(8)
+  expect(await takePlace(saves[0])).toEqual(new Set())
+  const { progress } = (await tasks.load(taskOf(3)))!
+  expect(recordFromText(progress)!.place).toEqual({ updated: 7, addedId: 0 })
+})
+
 test('a save without an answer leaves its partitions to no other process, because their handlers may be running', async () => {
   const others = createLeases()
   loseAnswers(1)

@@ -66,6 +66,11 @@ const isUnanswered = (error: unknown): boolean => isLooseleafError(error) && err
  * 1. A save is sent with the failing changes of this moment. It takes long.
  * 2. A letter becomes a failing change. A second save has it and is answered, so the letter is deleted.
  * 3. The first save takes place. The process ends before its next save, and the change is nowhere.
+ *
+ * A process that has lost or released partitions goes on by another owner, too. Otherwise a save of an ended lease could count as one of the next:
+ * 1. A save is sent. The process sleeps, and another one takes the partition over, advances its place and ends.
+ * 2. The process claims the partition again, and the first save takes place once more.
+ * 3. The process ends. The next one begins at the former place, whose entities may have moved and been deleted.
  */
 export function createPartitionLeases(
   context: EngineContext,
@@ -79,7 +84,7 @@ export function createPartitionLeases(
   let sureUntil = -Infinity
   const isSure = (): boolean => elapsed() < sureUntil
   let owner = context.random.uuid()
-  /** True after a write of records without an answer, until `changeOwner`. */
+  /** True after a write of records without an answer, or the end of a lease, until `changeOwner`. */
   let mayComeLate = false
   let isWaiting = false
   /** Writes of records, one at a time. */
@@ -127,6 +132,7 @@ export function createPartitionLeases(
     for (const partition of partitions) {
       partition.isHeld = false
       held.delete(partition.number)
+      mayComeLate = true
     }
   }
 
@@ -147,7 +153,10 @@ export function createPartitionLeases(
       drop(partitions.filter(({ number }) => !kept.has(taskOf(number))))
     }
     try {
-      become(nextOwner, await tasks().saveAll(texts, owner, leaseMs, { nextOwner }))
+      become(
+        nextOwner,
+        texts.size === 0 ? new Set() : await tasks().saveAll(texts, owner, leaseMs, { nextOwner }),
+      )
     } catch (error) {
       // Either of the two owners may have the leases.
       if (isUnanswered(error)) become(context.random.uuid(), new Set())
