@@ -53,7 +53,7 @@ const DELETE_DELAY_MS = 6_000
 
 export const killWithDeleteDelay: Scenario = {
   name: 'kill -9 with deleteDelayMs',
-  what: 'with a deleteDelayMs of 6 seconds, servers and writers are killed in turn; the rows of a replaced state must stay for that time',
+  what: 'with a deleteDelayMs of 6 seconds, servers and writers are killed in turn; the rows of a replaced state must stay for that time, except those of exact indexes',
   unit: 'kills',
   full: 60,
   processes: 2,

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MAX_SNAPSHOTS } from '@looseleaf/core/internal'
 import { createRandom } from '@looseleaf-tooling/kit/random'
 import { type Cluster, LOAD_USER, startCluster } from '../../lab/cluster.ts'
 import { moment } from '../../lab/records.ts'
@@ -64,8 +65,8 @@ const END_MS = 2 * LONGEST_CALL_MS
 const AFTER_FAULT_MS = 1_500
 /** Time for a server to drop lost connections. */
 const UNTIL_QUIET_MS = 10_000
-/** A pool sometimes opens one more connection, to kill statements or to probe the shard. */
-const BESIDE_POOL = 1
+/** Snapshots have connections of their own, and a pool sometimes opens one more, to kill statements or to probe the shard. */
+const BESIDE_POOL = MAX_SNAPSHOTS + 1
 /** Greatest delay of a commit: it waits for locks, and then until its deadline ends it. */
 const LATEST_COMMIT_MS = 2 * DEADLINE_MS
 

@@ -19,6 +19,9 @@ const [TAGS_TABLE, GROUP_TABLE, TIME_TABLE, DAY_TABLE] = allIndexes.map((index) 
   string,
 ]
 
+/** Tables of the indexes whose rows are all on the shards of their entities. */
+const EXACT_TABLES: ReadonlySet<string> = new Set([TIME_TABLE, DAY_TABLE])
+
 /** Text that names an index row's shard, table, key and entity. */
 export type RowText = string
 
@@ -37,6 +40,8 @@ export interface Tables {
   rows(ids?: readonly string[]): Promise<Set<RowText>>
   /** Returns the rows that an entity must have. */
   expected(state: EntityState): RowText[]
+  /** Returns the rows that `deleteDelayMs` keeps when the state is replaced. Those of exact indexes go in the commit that replaces it. */
+  kept(state: EntityState): RowText[]
   /** Reads the pending rows; see `pendingOf`. */
   pending(): Promise<ReadonlySet<string>>
   /** Sends one statement to a shard. */
@@ -72,7 +77,7 @@ export function openTables(
   const rowText = (shard: number, table: string, key: string, id: string): RowText =>
     `${bucketsMove ? 'any' : shard} ${table} ${key} ${id}`
 
-  return {
+  const tables: Tables = {
     ask,
     async entities(ids) {
       const found = await everywhere(`SELECT id, version, body FROM entities${among('id', ids)}`)
@@ -131,10 +136,14 @@ export function openTables(
         rowText(own, TIME_TABLE, `${hex(group)} ${micros(at)}`, id),
       ]
     },
+    kept(state) {
+      return tables.expected(state).filter((row) => !EXACT_TABLES.has(tableOf(row)))
+    },
     close() {
       for (const session of sessions) session.close()
     },
   }
+  return tables
 }
 
 function micros(time: string): bigint {
@@ -151,8 +160,11 @@ function pendingText(table: string, id: string): string {
 
 /** Returns the text by which `Tables.pending` names this row. */
 export function pendingOf(row: RowText): string {
-  const parts = row.split(' ')
-  return pendingText(parts[1] ?? '', parts.at(-1) ?? '')
+  return pendingText(tableOf(row), row.split(' ').at(-1) ?? '')
+}
+
+function tableOf(row: RowText): string {
+  return row.split(' ')[1] ?? ''
 }
 
 export interface Comparison {

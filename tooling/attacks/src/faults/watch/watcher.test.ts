@@ -12,11 +12,13 @@ function tablesOf(now: { version: number; rows: readonly string[]; pending?: rea
   const unused = (): never => {
     throw new Error('The watcher does not call this.')
   }
+  const expected = ({ version }: EntityState): string[] => [version === 1 ? OLD_ROW : ROW]
   return {
     entities: async () => [{ id: 'entity', version: now.version, bag: {} }],
     rows: async () => new Set(now.rows),
     pending: async () => new Set(now.pending),
-    expected: ({ version }: EntityState) => [version === 1 ? OLD_ROW : ROW],
+    expected,
+    kept: expected,
     ask: unused,
     close: unused,
   }

@@ -65,7 +65,7 @@ export function startWatcher(
       return expected.filter((row) => !rows.has(row)).map((row) => ({ row, state }))
     })
     if (suspects.length === 0) {
-      for (const state of states) recent.add(state, tables.expected(state), before)
+      for (const state of states) recent.add(state, tables.kept(state), before)
       return
     }
     const versions = new Map((await tables.entities(some)).map(({ id, version }) => [id, version]))
