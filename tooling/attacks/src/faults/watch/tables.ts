@@ -40,7 +40,7 @@ export interface Tables {
   rows(ids?: readonly string[]): Promise<Set<RowText>>
   /** Returns the rows that an entity must have. */
   expected(state: EntityState): RowText[]
-  /** Returns the rows that `deleteDelayMs` keeps when the state is replaced. Those of exact indexes go in the commit that replaces it. */
+  /** Returns the rows that `deleteDelayMs` keeps when the state is replaced. The rows of exact indexes go in the commit that replaces it. */
   kept(state: EntityState): RowText[]
   /** Reads the pending rows; see `pendingOf`. */
   pending(): Promise<ReadonlySet<string>>
