@@ -65,10 +65,17 @@ export async function copyAllRows(
   for (const entry of indexesOf(job)) {
     if (!comparing && record.tables.includes(entry.table)) continue
     const onPage = (read: number): Promise<void> => noteRead(job, read)
-    const { found, written, later, freed } = await copyIndexRows(work, entry, { comparing, onPage })
-    all.found += found
-    all.later += later
-    all.freed += freed
+    const copy = (some: boolean): Promise<CopiedRows> =>
+      copyIndexRows(work, entry, { comparing: some, onPage })
+    let copied = await copy(comparing)
+    let { written } = copied
+    while (!comparing && copied.freed > 0) {
+      copied = await copy(true)
+      written += copied.written
+    }
+    all.found += copied.found
+    all.later += copied.later
+    all.freed += copied.freed
     record.counts[comparing ? 'late' : entry.unique ? 'claims' : 'rows'] += written
     if (!comparing) record.tables.push(entry.table)
     await lease.saveDue()
@@ -79,21 +86,28 @@ export async function copyAllRows(
 /**
  * Compares all copies with the source, and notes that they are the same. Throws `CONFLICT` for entities that differ. Waits for claims that the
  * target cannot take yet: once claims are taken there alone, it would give their keys to other entities.
+ *
+ * Resolves with false if keys were freed at the target. Begin another attempt then, and compare again: a target that loses the claims of these keys
+ * by a failover still has this attempt.
  */
-export async function verifyCopies(job: MoveJob, copier: Copier): Promise<void> {
+export async function verifyCopies(job: MoveJob, copier: Copier): Promise<boolean> {
   const { context } = job.work
   const entities = await compareCopies(job, copier)
   const rows = await compareRows(job)
+  if (rows === undefined) return false
   const at = context.time.now()
   job.lease.record.verified = { rows: entities + rows, at, by: processName, stale: false }
+  return true
 }
 
-async function compareRows(job: MoveJob): Promise<number> {
+async function compareRows(job: MoveJob): Promise<number | undefined> {
   const { lease, work, tuning } = job
+  let hasFreed = false
   for (;;) {
     const { found, later, freed } = await copyAllRows(job, { comparing: true })
+    hasFreed ||= freed > 0
     lease.record.waitsFor = later === 0 ? '' : `a failover may give ${later} of its claims to other entities`
-    if (later + freed === 0) return found
+    if (later + freed === 0) return hasFreed ? undefined : found
     if (later > 0) await lease.sleep(Math.max(tuning.pollMs, deleteDelayMs(work.context)))
   }
 }

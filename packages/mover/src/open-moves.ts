@@ -1,7 +1,7 @@
 import type { CallOptions } from '@looseleaf/core'
 import type { LayoutMove } from '@looseleaf/core/internal'
 import { loadShardCatalogs, mergeCatalogs, type EngineContext } from '@looseleaf/index-engine/internal'
-import { bucketsOfMove, ofMove, shardAt } from '@looseleaf/protocol/internal'
+import { bucketsOfMove, isSameMove, ofMove, shardAt } from '@looseleaf/protocol/internal'
 import { moveTask } from './move-lease.ts'
 import { recordFromText } from './move-record.ts'
 
@@ -38,6 +38,15 @@ export async function openMoves(context: EngineContext, options: CallOptions): P
     }
   }
   return open.toSorted((a, b) => a.move.id - b.move.id)
+}
+
+/** Returns a move as it is now, if it is not over. */
+export async function findAgain(
+  context: EngineContext,
+  move: LayoutMove,
+  options: CallOptions,
+): Promise<OpenMove | undefined> {
+  return (await openMoves(context, options)).find((open) => isSameMove(open.move, move))
 }
 
 /** Returns the move with this number if it is not over. */

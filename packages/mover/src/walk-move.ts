@@ -72,11 +72,12 @@ async function fill(job: MoveJob): Promise<void> {
     await copyRounds(job, copier)
     await copyAllRows(job, { comparing: false })
     await copyRounds(job, copier)
-    // A target that loses what is compared lacks this attempt.
-    copier = await beginAttempt(job)
-    if (copier === undefined) return
-    await enter(job, 'checking')
-    await verifyCopies(job, copier)
+    do {
+      // A target that loses what is compared lacks this attempt.
+      copier = await beginAttempt(job)
+      if (copier === undefined) return
+      await enter(job, 'checking')
+    } while (!(await verifyCopies(job, copier)))
   }
   // Copies took this time, mostly: reads by a process that has not noticed the announcement are over before the first bucket leaves.
   await lease.sleep(UNCHECKED_WAIT_MS - (elapsed() - announcement.at))

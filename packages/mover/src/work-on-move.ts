@@ -3,7 +3,7 @@ import type { LayoutMove } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { consumersBehind, createThrottle, type MoveWork, type Throttle } from '@looseleaf/protocol/internal'
 import { createTurns, type AskTurn } from './turns.ts'
-import { findMove, openMoves, type OpenMove } from './open-moves.ts'
+import { findAgain, openMoves, type OpenMove } from './open-moves.ts'
 import { claimMove, isLeaseLost, type MoveLease } from './move-lease.ts'
 import { namesOf, reported } from './move-events.ts'
 import type { MoveOptions } from './move-options.ts'
@@ -64,7 +64,7 @@ export async function workOn(
       isWaiting = true
       // Another process may finish it meanwhile; then nothing is left to do.
       await context.time.sleep(tuning.pollMs, signal)
-      const open = await findMove(context, move.id, { signal })
+      const open = await findAgain(context, move, { signal })
       return open === undefined ? readMove(context, move, { signal }) : undefined
     }
     isWaiting = false
@@ -128,7 +128,7 @@ async function underLease(
   try {
     await reported(work, async () => {
       await context.catalog.reload({ signal })
-      const found = await findMove(context, move.id, { signal })
+      const found = await findAgain(context, move, { signal })
       const tuning = { ...TUNING, ...options }
       await walk({ work, lease, meter, tuning, askTurn, announcement, onHandedOver }, found)
       return record.step

@@ -111,6 +111,13 @@ export {
   type MoveWork,
   type StoreWork,
 } from './moves/move-work.ts'
-export { bucketsOfMove, loadOwn, loadTimed, ofMove, type OwnBuckets } from './moves/own-buckets.ts'
+export {
+  bucketsOfMove,
+  isSameMove,
+  loadOwn,
+  loadTimed,
+  ofMove,
+  type OwnBuckets,
+} from './moves/own-buckets.ts'
 export { ownerFaults, type OwnerFault } from './moves/owner-faults.ts'
 export { handedOver, takeBack, undoMove } from './moves/undo.ts'

@@ -134,6 +134,31 @@ test('an announcement is made again if another move has got its number by a fail
   for (const number of [0, 1, 2]) expect((await layoutOf(number)).moves).toEqual([other, move])
 })
 
+test('an announcement of another process that a crash undoes is made again under another number', async () => {
+  const other: LayoutMove = { id: 1, from: 1, to: 2, buckets: '1400', phase: 'both' }
+  await setMoves([{ id: 1, ...PLAN, phase: 'both' }])
+  let flushes = -Infinity
+  const crashing = await openStore(
+    faultyDriver(driver, ({ operation }) =>
+      // One of each shard belongs to the look before the announcement.
+      operation === 'flush' && ++flushes === 4 ? { before: () => setMoves([other]) } : undefined,
+    ),
+  )
+  onTestFinished(() => crashing.close())
+  flushes = 0
+  const move = { id: 2, ...PLAN, phase: 'both' }
+  expect(await announceMove(crashing.context, PLAN)).toEqual(move)
+  expect((await layoutOf(1)).moves).toEqual([other, move])
+})
+
+test('a move is announced although a shard has come back from before layouts', async () => {
+  const shard = driver.shards[2]!
+  const { epoch, layout: _, ...old } = (await loadShardCatalog(shard))!
+  await shard.catalog.change({ ...old, epoch: epoch + 1, contentsEpoch: epoch - 1 }, epoch)
+  expect(await announceMove(store.context, PLAN)).toMatchObject({ id: 1 })
+  expect(await layoutOf(2)).toMatchObject({ revision: 1, moves: [{ id: 1 }] })
+})
+
 test('a move of buckets that a shard gives up, after it was looked at, waits for the deletes there', async () => {
   const shard = driver.shards[0]!
   const away = { move: 1, attempt: 1, buckets: '0-9', to: 1, end: 1 }

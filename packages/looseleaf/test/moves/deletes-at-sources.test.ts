@@ -13,8 +13,8 @@ import {
 } from '@looseleaf/protocol/internal'
 import type { Fault, FaultyCall } from '@looseleaf/testkit'
 import { beforeEach, expect, test } from 'vitest'
-import { announcedMove, OWNED, type AnnouncedMove } from './announced-move.ts'
-import { endWithout, entitiesOn, fillBuckets, rowsIn } from './ended-move.ts'
+import { announcedMove, BUCKETS, OWNED, type AnnouncedMove } from './announced-move.ts'
+import { endWithout, entitiesOn, fillBuckets, loseEnd, rowsIn } from './ended-move.ts'
 
 let moving: AnnouncedMove
 let work: MoveWork
@@ -157,28 +157,65 @@ test('a source whose record of deletes a crash undoes gets another one before th
   expect(records).toEqual([expect.any(Number)])
 })
 
-test('a source that loses the record of its deletes in the middle of them gets another one before they go on', async () => {
+test('a source that loses its deletes and the record of them gets another one, and deletes everything again', async () => {
   await fillBuckets(moving, 12)
   await endWithout(moving)
   const serves = await moving.servesOf(0)
+  const { entities } = moving.driver.shards[0]!
+  const isIn = entitiesIn(work.context, BUCKETS)
+  const all = await entities.pageOfChanges({ after: { updated: 0, addedId: 0 } }, 1_000)
+  const rows = all
+    .filter(({ id }) => isIn(id))
+    .map(({ id, version, body }) => ({ id, version, body: body ?? null }))
   const records: unknown[] = []
   let discards = 0
   plan = ({ operation }) => {
     if (operation !== 'discard') return undefined
     return {
       async before() {
-        if (++discards === 2) await moving.setServes(0, serves)
-        else records.push((await moving.servesOf(0)).away![0]!.emptied)
+        if (++discards !== 2) return void records.push((await moving.servesOf(0)).away![0]!.emptied)
+        await moving.setServes(0, serves)
+        const { floor } = await entities.floor()
+        await entities.receive(rows, { epoch: await moving.epochOf(0), updated: floor })
       },
     }
   }
   const throttle = createThrottle(work.context.time, 5)
   expect(await emptySource({ ...work, throttle })).toMatchObject({ entities: 12 })
-  expect(discards).toBeGreaterThan(3)
+  expect(await entitiesOn(moving, 0)).toBe(0)
   const [first, second] = new Set(records)
   expect(records).toHaveLength(discards - 1)
   expect(second).toBeGreaterThan(first as number)
   expect((await moving.servesOf(0)).away).toMatchObject([{ emptied: second }])
+})
+
+test('a source that loses the end of its move in the middle of the deletes gets it again', async () => {
+  await fillBuckets(moving, 12)
+  await endWithout(moving)
+  let isLost = false
+  plan = ({ operation }) => {
+    if (operation !== 'discard' || isLost) return undefined
+    isLost = true
+    return { before: () => loseEnd(moving, 0, 'target') }
+  }
+  expect(await emptySource(work)).toMatchObject({ entities: 12 })
+  expect(isLost).toBe(true)
+  expect(await entitiesOn(moving, 0)).toBe(0)
+})
+
+test('a source that loses the end of its move while it is looked at rejects, and is emptied by the next call', async () => {
+  await fillBuckets(moving, 1)
+  await endWithout(moving)
+  let flushes = 0
+  // The first flush is part of the completion of the end.
+  plan = ({ operation }) =>
+    operation === 'flush' && ++flushes === 2 ? { before: () => loseEnd(moving, 0, 'target') } : undefined
+  await expect(emptySource(work)).rejects.toMatchObject({
+    code: 'STALE_EPOCH',
+    retryable: true,
+    message: expect.stringContaining('has lost the end of the move') as string,
+  })
+  expect(await emptySource(work)).toMatchObject({ entities: 1 })
 })
 
 test('a source that loses the record of its deletes keeps what a consumer has to read again', async () => {

@@ -4,7 +4,7 @@ import { emptySources, openMoves } from '@looseleaf/mover/internal'
 import { emptySource, entitiesIn, undoMove, type MoveWork } from '@looseleaf/protocol/internal'
 import { beforeEach, expect, test } from 'vitest'
 import { announcedMove, BUCKETS, OWNED, type AnnouncedMove } from './announced-move.ts'
-import { endWithout, entitiesOn, fillBuckets, rowsIn } from './ended-move.ts'
+import { endWithout, entitiesOn, fillBuckets, loseEnd, rowsIn } from './ended-move.ts'
 
 const DOWN = new LooseleafError('SHARD_UNAVAILABLE', 'It is down.')
 
@@ -15,17 +15,24 @@ let statements: number
 let pagesRead: number[]
 /** Number of a shard whose table of tasks cannot be read. */
 let silent: number | undefined
+/** Runs once, before the next delete of entities at shard 1. */
+let beforeDiscard: (() => Promise<void>) | undefined
 /** Runs once, before the next raise of the floor of shard 0. */
 let beforeRaise: (() => Promise<void>) | undefined
 
 beforeEach(async () => {
-  silent = beforeRaise = undefined
+  silent = beforeRaise = beforeDiscard = undefined
   pagesRead = []
   moving = await announcedMove(({ shard, table, operation, args }) => {
     if (shard === 0 && operation === 'pageByAdded') pagesRead.push(args[0] as number)
     if (shard === 0 && operation === 'raiseFloor' && beforeRaise !== undefined) {
       const before = beforeRaise
       beforeRaise = undefined
+      return { before }
+    }
+    if (shard === 1 && operation === 'discard' && beforeDiscard !== undefined) {
+      const before = beforeDiscard
+      beforeDiscard = undefined
       return { before }
     }
     return shard === silent && table === 'tasks' ? { before: () => Promise.reject(DOWN) } : undefined
@@ -182,4 +189,25 @@ test('an undo deletes the copies at the target, and the records of the attempt',
   const before = [await moving.epochOf(0), await moving.epochOf(1), time.now()]
   expect(await undoMove(work)).toEqual({ entities: 0, rows: 0 })
   expect([await moving.epochOf(0), await moving.epochOf(1), time.now()]).toEqual(before)
+})
+
+test('an undo deletes the copies although the target loses the end of the move meanwhile', async () => {
+  await fillBuckets(moving, 20)
+  await moving.begin()
+  const { entities } = moving.driver.shards[1]!
+  const isIn = entitiesIn(work.context, BUCKETS)
+  const page = await moving.driver.shards[0]!.entities.pageOfChanges(
+    { after: { updated: 0, addedId: 0 } },
+    1_000,
+  )
+  const { epoch, floor } = await entities.floor()
+  await entities.receive(
+    page.filter(({ id }) => isIn(id)).map(({ id, version, body }) => ({ id, version, body: body ?? null })),
+    { epoch, updated: floor },
+  )
+  beforeDiscard = () => loseEnd(moving, 1, 'undoing')
+  expect(await undoMove(work)).toMatchObject({ entities: 20 })
+  expect(beforeDiscard).toBeUndefined()
+  expect(await entitiesOn(moving, 1)).toBe(0)
+  expect((await moving.servesOf(1)).coming).toBeUndefined()
 })

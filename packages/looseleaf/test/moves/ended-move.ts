@@ -1,5 +1,6 @@
 import { parseId, type EntityId } from '@looseleaf/core'
-import { tableSpec } from '@looseleaf/index-engine/internal'
+import type { LayoutMove } from '@looseleaf/core/internal'
+import { loadShardCatalog, tableSpec } from '@looseleaf/index-engine/internal'
 import {
   announceTarget,
   beginTarget,
@@ -12,7 +13,7 @@ import { DataStore } from '@looseleaf/store'
 import { keepOpen } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { onTestFinished } from 'vitest'
-import { BUCKETS, type AnnouncedMove } from './announced-move.ts'
+import { BUCKETS, OWNED, type AnnouncedMove } from './announced-move.ts'
 import { indexes, itemOf } from './stores.ts'
 
 /** Puts entities of the move's buckets, and of others, and deletes one. Returns the number of rows of each kind in the buckets. */
@@ -50,6 +51,22 @@ export async function entitiesOn({ driver, work }: AnnouncedMove, shard: number)
   const isIn = entitiesIn(work.context, BUCKETS)
   const page = await driver.shards[shard]!.entities.pageByAdded(0, 10_000)
   return page.filter(({ id }) => isIn(id)).length
+}
+
+/** Lets a shard go back to the announcement of the move in this phase, while the other shards have its end. */
+export async function loseEnd(
+  { driver, work: { move } }: AnnouncedMove,
+  number: number,
+  phase: LayoutMove['phase'],
+): Promise<void> {
+  const shard = driver.shards[number]!
+  const { epoch, contentsEpoch = epoch, layout, ...catalog } = (await loadShardCatalog(shard))!
+  const shards = layout!.shards.map((each, n) => ({ ...each, buckets: OWNED[n] }))
+  const before = { ...layout!, revision: move.id, shards, moves: [{ ...move, phase }] }
+  await shard.catalog.change(
+    { ...catalog, layout: before, epoch: epoch + 1, contentsEpoch: contentsEpoch - 1 },
+    epoch,
+  )
 }
 
 /** Hands both halves of the buckets over and ends the move, without copies. Returns the number of the last attempt. */

@@ -1,5 +1,5 @@
 import { formatId, parseId, type Driver, type Time } from '@looseleaf/core'
-import type { IndexRow } from '@looseleaf/core/internal'
+import type { IndexRow, ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
@@ -164,7 +164,10 @@ test('a claim that a filler takes at the source, while the target frees its key,
     },
   ]
   let isChecking = false
-  const plan: FaultPlan = ({ shard, table, operation }) => {
+  const attempts = new Set<number>()
+  const plan: FaultPlan = ({ shard, table, operation, args }) => {
+    if (shard === 0 && operation === 'change')
+      for (const { attempt } of (args[0] as ShardCatalog).serves?.leaving ?? []) attempts.add(attempt)
     const [step] = steps
     if (!isChecking || step === undefined || table !== claims.table) return undefined
     if (step.shard !== shard || step.operation !== operation) return undefined
@@ -181,6 +184,8 @@ test('a claim that a filler takes at the source, while the target frees its key,
     state: 'done',
   })
   expect(steps).toEqual([])
+  // A target that loses the claim by a failover must lack the last attempt: one to copy, one to compare, and one after the key was freed.
+  expect(attempts.size).toBe(3)
   const [taken] = await driver.shards[1]!.index(claims).scan({ prefix: [], order: 'asc', limit: 1 })
   expect(formatId(taken!.entityId)).toBe(second!.id)
 })

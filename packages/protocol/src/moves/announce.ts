@@ -15,11 +15,12 @@ import {
   mergeCatalogs,
   presentNumbers,
   propagateCatalog,
+  type CatalogContents,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
 import { badMove, checkedPlan, type PlannedMove } from './checked-plan.ts'
 import type { MoveWork } from './move-work.ts'
-import { changeOwn, loadOwn, type OwnBuckets } from './own-buckets.ts'
+import { changeOwn, isSameMove, loadOwn, type OwnBuckets } from './own-buckets.ts'
 
 /**
  * Announces a move in the catalogs of all shards, with the phase `both`. Resolves when every shard has it: from then on no entity is
@@ -59,15 +60,11 @@ export async function announceMove(
         announced = { id: revision + 1, from, to, buckets, phase: 'both' }
         return { ...contents, layout: { ...found, revision: revision + 1, moves: [...moves, announced] } }
       },
-      // After a failover another move may have got the number.
-      {
-        ...options,
-        holds: ({ layout }) =>
-          layout?.moves?.some((move) => move.id === announced?.id && isSame(move, plan)) === true,
-      },
+      { ...options, holds: (contents) => hasMove(contents, announced) },
     )
     context.catalog.adopt(catalog)
-    if (announced !== undefined) return announced
+    // A crash may have undone the announcement of another process that was found, and another move may have got its number.
+    if (announced !== undefined && hasMove(catalog, announced)) return announced
   }
 }
 
@@ -162,7 +159,7 @@ export function withdrawMove(work: MoveWork): Promise<void> {
 }
 
 async function changeMove(
-  { context, move: { id }, signal }: MoveWork,
+  { context, move: known, signal }: MoveWork,
   change: (found: {
     readonly layout: StoreLayout
     readonly move: LayoutMove | undefined
@@ -173,7 +170,7 @@ async function changeMove(
     context.driver,
     (contents) => {
       const layout = movableLayout(contents.layout)
-      const changed = change({ layout, move: layout.moves?.find((move) => move.id === id) })
+      const changed = change({ layout, move: layout.moves?.find((move) => isSameMove(move, known)) })
       return changed && { ...contents, layout: changed }
     },
     { signal, mayLack },
@@ -215,6 +212,10 @@ const NO_TARGET: Readonly<Record<NonNullable<LayoutShard['state']>, string>> = {
   joining: 'is joining the store. Add it again to finish that',
   draining: 'is being drained, so no bucket moves there. Stop the draining first',
   removed: 'was removed',
+}
+
+function hasMove({ layout }: Pick<CatalogContents, 'layout'>, announced: LayoutMove | undefined): boolean {
+  return announced !== undefined && layout?.moves?.some((move) => isSameMove(move, announced)) === true
 }
 
 function isSame(move: LayoutMove, { from, to, buckets }: PlannedMove): boolean {
@@ -271,7 +272,7 @@ async function requireEmptied(
       `Shard ${shard} gave some of these buckets up in move ${full.move}, and has not deleted their entities yet. Finish that move first: call shards.repair. shards.moves names the consumers that it waits for.`,
     )
   }
-  return Math.min(...all.map(({ catalog }) => movableLayout(catalog.layout).revision))
+  return Math.min(...all.map(({ catalog }) => catalog.layout?.revision ?? -1))
 }
 
 /** Returns a layout whose buckets can move. Throws `NOT_MIGRATED` for a store without one. */

@@ -110,7 +110,7 @@ export async function leave(work: MoveWork, lost?: string): Promise<Attempt | un
  * so none takes place after `announceUndo`.
  */
 export function requireAnnounced({ move }: MoveWork, own: OwnBuckets): void {
-  const phase = announcedIn(own, move.id)?.phase
+  const phase = announcedIn(own, move)?.phase
   if (phase === 'both') return
   const reason = phase === undefined ? 'it has ended' : `its phase is ${phase}`
   throw endedMove(move, reason)
@@ -172,7 +172,7 @@ export async function come(
 
 /** Tells whether a target is in a state from before the announcement of the move. The source has it, so it has not ended. */
 function isBefore({ move }: MoveWork, target: OwnBuckets): boolean {
-  return announcedIn(target, move.id) === undefined
+  return announcedIn(target, move) === undefined
 }
 
 /**

@@ -1,11 +1,21 @@
-import { isLooseleafError, parseId } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, parseId } from '@looseleaf/core'
 import { unionOfRanges, withoutRanges, type AwayBuckets } from '@looseleaf/core/internal'
 import { readProgress, type ConsumerProgress } from '../consumers/consumer-progress.ts'
 import { joinedRegistry, readRegistries } from '../consumers/registrations.ts'
+import { shardAt } from '../shards.ts'
+import { completeAnnouncement } from './announce.ts'
 import { requireBegun } from './begin-target.ts'
 import { discardAt, discardRowsAt, noDiscardProgress } from './discard.ts'
 import { entitiesIn, sourceOf, type MoveWork } from './move-work.ts'
-import { bucketsOfMove, changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
+import {
+  announcedIn,
+  bucketsOfMove,
+  changeOwn,
+  loadOwn,
+  ofMove,
+  ofOthers,
+  type OwnBuckets,
+} from './own-buckets.ts'
 
 /** Rows that were deleted on a shard that has no use for them. */
 export interface Emptied {
@@ -29,8 +39,7 @@ export interface AwaitedConsumers {
  * 2. The buckets come back by a later move.
  * 3. The delete would take a committed entity, or an index row that it needs.
  */
-export async function emptySource(work: MoveWork): Promise<Emptied | AwaitedConsumers | undefined> {
-  await requireBegun(work)
+export function emptySource(work: MoveWork): Promise<Emptied | AwaitedConsumers | undefined> {
   return discardAll(work, work.move.from, () => recordDeletes(work))
 }
 
@@ -40,8 +49,9 @@ export async function emptySource(work: MoveWork): Promise<Emptied | AwaitedCons
  */
 async function recordDeletes(work: MoveWork): Promise<OwnBuckets | AwaitedConsumers> {
   const { context, move, signal } = work
+  await requireBegun(work)
   // The record of another mover is relied on only if it is on disk.
-  const own = await changeOwn(context, move.from, () => undefined, { signal })
+  const own = await ownAfterEnd(work, move.from)
   if (foreignBuckets(work, own) === '' || isEmptied(work, own)) return own
   const behind = await consumersBehind(work)
   if (behind.length > 0) return { awaits: behind }
@@ -56,6 +66,25 @@ async function recordDeletes(work: MoveWork): Promise<OwnBuckets | AwaitedConsum
     move.from,
     (source) => (foreignBuckets(work, source) === '' ? undefined : emptied(work, source, floor)),
     { signal },
+  )
+}
+
+/**
+ * Resolves with a durable state of a shard's buckets after a move has ended or was undone. A failover may have lost the end: by the announcement the shard
+ * would have a use for all of the buckets, and keep its rows for ever. Throws `STALE_EPOCH` if it has lost the end again.
+ */
+export async function ownAfterEnd(work: MoveWork, number: number): Promise<OwnBuckets> {
+  const { context, move, signal } = work
+  await completeAnnouncement(work)
+  const own = await changeOwn(context, number, () => undefined, { signal })
+  if (announcedIn(own, move) === undefined) return own
+  const { name } = shardAt(context, number)
+  throw new LooseleafError(
+    'STALE_EPOCH',
+    `Move ${move.id}: ${name} has lost the end of the move. Try again.`,
+    {
+      shard: name,
+    },
   )
 }
 
@@ -90,7 +119,7 @@ export async function consumersBehind(
  * resolves with a durable state of the shard's buckets, or with consumers to wait for.
  *
  * Each change of the shard's catalog, such as a new index, ends the deletes under its last epoch. They go on under the new one from where they
- * were, or from the beginning if the buckets are others. A failover may have undone the record that the rows are deleted, so `look` is called again.
+ * were. They begin again if the buckets are others, or if a failover has undone the record that the rows are deleted: it has undone the deletes, too.
  */
 export async function discardAll(
   work: MoveWork,
@@ -103,7 +132,9 @@ export async function discardAll(
     if ('awaits' in own) return own
     const buckets = foreignBuckets(work, own)
     if (buckets === '') return undefined
-    if (buckets !== of) [progress, of] = [noDiscardProgress(), buckets]
+    const floors = ofMove(own.serves.away, work.move.id).map(({ emptied: floor }) => floor)
+    const found = [buckets, ...floors].join(' ')
+    if (found !== of) [progress, of] = [noDiscardProgress(), found]
     const { epoch } = own.catalog
     try {
       await discardAt(work, number, buckets, epoch, progress)

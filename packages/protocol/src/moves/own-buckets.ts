@@ -112,9 +112,18 @@ export async function swapOwn(
   }
 }
 
+type PlacedMove = Pick<LayoutMove, 'id' | 'from' | 'to' | 'buckets'>
+
+/** Tells whether these are one move. Its number is not enough: after a failover that loses an announcement, another move may get it. */
+export function isSameMove(move: PlacedMove, { id, from, to, buckets }: PlacedMove): boolean {
+  return (
+    move.id === id && move.from === from && move.to === to && withoutRanges(buckets, move.buckets) !== buckets
+  )
+}
+
 /** Returns the announcement of a move in a shard's catalog; undefined once it has ended. */
-export function announcedIn({ catalog }: OwnBuckets, id: number): LayoutMove | undefined {
-  return catalog.layout?.moves?.find((move) => move.id === id)
+export function announcedIn({ catalog }: OwnBuckets, move: PlacedMove): LayoutMove | undefined {
+  return catalog.layout?.moves?.find((each) => isSameMove(each, move))
 }
 
 interface Motion {

@@ -2,7 +2,7 @@ import { LooseleafError } from '@looseleaf/core'
 import type { LayoutMove } from '@looseleaf/core/internal'
 import { keptRowsMs } from '@looseleaf/index-engine/internal'
 import { announceUndo, completeAnnouncement, withdrawMove, withdrawUndo } from './announce.ts'
-import { discardAll, type Emptied } from './empty.ts'
+import { discardAll, ownAfterEnd, type Emptied } from './empty.ts'
 import { UNCHECKED_WAIT_MS, type MoveWork } from './move-work.ts'
 import { announcedIn, changeOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
 
@@ -49,7 +49,7 @@ export async function takeBack(work: MoveWork): Promise<boolean> {
     await withdrawUndo(work)
     return false
   }
-  if (announcedIn(source, move.id) !== undefined) {
+  if (announcedIn(source, move) !== undefined) {
     await context.time.sleep(UNCHECKED_WAIT_MS + keptRowsMs(context.catalog.current()), signal)
     await withdrawMove(work)
   }
@@ -79,9 +79,7 @@ function hasGivenUp({ move }: MoveWork, { serves }: OwnBuckets): boolean {
 /** Deletes the copies at the target, except those of buckets that a later move brings there. The record of the attempt stays until they are deleted. */
 async function discardCopies(work: MoveWork): Promise<Emptied> {
   const { context, move, signal } = work
-  const discarded = await discardAll(work, move.to, () =>
-    changeOwn(context, move.to, () => undefined, { signal }),
-  )
+  const discarded = await discardAll(work, move.to, () => ownAfterEnd(work, move.to))
   await changeOwn(
     context,
     move.to,

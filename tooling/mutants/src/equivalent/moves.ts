@@ -131,8 +131,7 @@ export const moves: Equivalents = {
   'protocol/moves/announce': {
     'announceMove: moves.find((move) => isSame(move, plan)) → moves.findLast((move) => isSame(move, plan))':
       oneOfEach,
-    'announceMove.holds: layout?.moves → layout.moves': 'A store without a layout is refused before.',
-    'announceMove.holds: announced?.id → announced.id': 'The change that has to hold has set it.',
+    'hasMove: layout?.moves → layout.moves': 'A store without a layout is refused before.',
     "objectionsTo: !isLooseleafError(error) || !['BAD_OPTION', 'CONFLICT'].includes(error.code) → (!['BAD_OPTION', 'CONFLICT'].includes(error.code))":
       'No other error has one of these codes.',
     'requireServing: shards[to]?.state → shards[to].state': hasShards,
@@ -142,7 +141,7 @@ export const moves: Equivalents = {
     'changeMove: layout.moves?.find → layout.moves.find': hasMoves,
     'changePhase: layout.moves?.map → layout.moves.map': hasMoves,
     'withoutMove: layout.moves?.filter → layout.moves.filter': hasMoves,
-    'changeMove: layout.moves?.find((move) => move.id === id) → layout.moves?.findLast((move) => move.id === id)':
+    'changeMove: layout.moves?.find((move) => isSameMove(move, known)) → layout.moves?.findLast((move) => isSameMove(move, known))':
       oneOfEach,
   },
   'protocol/moves/begin-target': {
@@ -198,7 +197,7 @@ export const moves: Equivalents = {
   'protocol/moves/own-buckets': {
     'changeOwn: continue → (nothing)': 'The change that follows needs an epoch that the shard no longer has.',
     'ownOf: layout?.shards[shardNumber]?.buckets → layout?.shards[shardNumber].buckets': hasShards,
-    'announcedIn: catalog.layout?.moves?.find((move) => move.id === id) → catalog.layout?.moves?.findLast((move) => move.id === id)':
+    'announcedIn: catalog.layout?.moves?.find((each) => isSameMove(each, move)) → catalog.layout?.moves?.findLast((each) => isSameMove(each, move))':
       oneOfEach,
   },
   'protocol/moves/attempt': {
