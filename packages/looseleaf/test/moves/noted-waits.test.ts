@@ -23,6 +23,12 @@ let isAsleep: boolean
 /** Failures of the saves of notes that are to come. */
 let failures: number
 let saves: number
+/** Seconds before notes that have begun. */
+let seconds: number
+/** Runs before the next note fails. */
+let beforeFailure: () => Promise<void>
+/** The seal is renewed at the first look from this time on, which ends a wait. */
+let renewsAt: number
 
 beforeEach(async () => {
   driver = await memoryShards(2).connect()
@@ -30,12 +36,24 @@ beforeEach(async () => {
   time = leapingTime()
   failures = 0
   saves = 0
+  seconds = 0
+  beforeFailure = async () => undefined
+  renewsAt = Infinity
   isAsleep = false
   const failing = faultyDriver(driver, ({ shard, table, operation, args: [task] }) => {
+    if (table === 'catalog' && operation === 'load' && time.now() >= renewsAt) {
+      renewsAt = Infinity
+      return { before: () => move.seal(GROUP) }
+    }
     if (shard !== 1 || table !== 'tasks' || operation !== 'claim' || task !== waitsTask(1)) return undefined
     saves++
     if (failures-- <= 0) return undefined
-    return { before: () => Promise.reject(new LooseleafError('SHARD_DENIED', 'It is denied.')) }
+    return {
+      async before() {
+        await beforeFailure()
+        throw new LooseleafError('SHARD_DENIED', 'It is denied.')
+      },
+    }
   })
   store = await openStore(failing, { ...time, sleep })
   move = handOverOf(driver)
@@ -46,13 +64,16 @@ afterEach(async () => {
   await driver.close()
 })
 
-/** A second, and the time in which the store closes, do not end before the test ends it. */
+/** A second, and the time in which the store closes, do not end before the test ends it. As of a real clock, an abort rejects. */
 async function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   if (milliseconds < 500) return time.sleep(milliseconds, signal)
-  await new Promise<void>((resolve) => {
+  if (milliseconds === 1_000) seconds++
+  await new Promise<void>((resolve, reject) => {
     endSecond = resolve
     isAsleep = true
-    signal?.addEventListener('abort', () => resolve(), { once: true })
+    const abort = (): void => reject(signal!.reason as Error)
+    if (signal?.aborted) abort()
+    signal?.addEventListener('abort', abort, { once: true })
   })
 }
 
@@ -87,6 +108,7 @@ test('the waits of a second are noted together, and those of later seconds are a
   await waitFor(1_000)
   await waitFor(100, createBucketWait(store.context, time.now() + 100))
   expect(await noted()).toBeUndefined()
+  expect(seconds).toBe(1)
   await noteNow(1)
   expect(await noted()).toEqual({ calls: 2, longestMs: 1_000 })
   await waitFor(40, createBucketWait(store.context, time.now() + 40))
@@ -96,7 +118,9 @@ test('the waits of a second are noted together, and those of later seconds are a
 
 test('a call that waits several times counts once, with the sum of its waits', async () => {
   const wait = createBucketWait(store.context, time.now() + 70)
-  await waitFor(70, wait)
+  renewsAt = time.now() + 20
+  await waitFor(22, wait)
+  await waitFor(48, wait)
   await waitFor(0, wait)
   await noteNow(1)
   expect(await noted()).toEqual({ calls: 1, longestMs: 70 })
@@ -108,6 +132,15 @@ test('a note that fails is made again with the waits since', async () => {
   await noteNow(1, true)
   expect(await noted()).toBeUndefined()
   await waitFor(60, createBucketWait(store.context, time.now() + 60))
+  await noteNow(2)
+  expect(await noted()).toEqual({ calls: 2, longestMs: 60 })
+})
+
+test('a wait during a note that fails is noted with the waits before it', async () => {
+  failures = 1
+  beforeFailure = () => waitFor(60, createBucketWait(store.context, time.now() + 60))
+  await waitFor(50, createBucketWait(store.context, time.now() + 50))
+  await noteNow(1, true)
   await noteNow(2)
   expect(await noted()).toEqual({ calls: 2, longestMs: 60 })
 })
@@ -129,6 +162,14 @@ test('a store that closes saves its last note', async () => {
   await waitFor(50, createBucketWait(store.context, time.now() + 50))
   await store.close()
   expect(await noted()).toEqual({ calls: 1, longestMs: 50 })
+})
+
+test('a store that closes tries its last note once', async () => {
+  failures = 1
+  await waitFor(50, createBucketWait(store.context, time.now() + 50))
+  await store.close()
+  await new Promise((resolve) => setImmediate(resolve))
+  expect([saves, await noted()]).toEqual([1, undefined])
 })
 
 test('a wait for a bucket of no announced move is not noted', async () => {
