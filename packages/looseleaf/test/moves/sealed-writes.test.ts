@@ -8,6 +8,7 @@ import { faultyDriver, type Fault, type FaultyCall } from '@looseleaf/testkit'
 import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { handOverOf, type HandOver } from '../../../store/test/hand-over.ts'
+import { announcedMove, OWNED } from './announced-move.ts'
 import { openStore } from './stores.ts'
 
 const GROUP = '0-99'
@@ -83,9 +84,12 @@ const sealedGroup = async (): Promise<string | undefined> =>
   (await loadOwn(store.context, 0, {})).serves.leaving?.[0]?.sealed
 
 test('a write takes a seal away after a second, and looks at the shard every five milliseconds until then', async () => {
+  const asleepAtLooks = new Set<number>()
+  plan = () => void asleepAtLooks.add(asleep)
   expect(await waitOnce()).toBe(1_000)
   expect(await sealedGroup()).toBeUndefined()
   expect(changes).toBe(1)
+  expect(asleepAtLooks).toEqual(new Set([0]))
   // Looks after 1, 2, 4 and 5 ms, and then every five; and around the change.
   expect(looks).toBeGreaterThan(200)
   expect(looks).toBeLessThan(212)
@@ -96,6 +100,19 @@ test('all waits of a process share the looks and take the seal away once', async
   expect(new Set(waits)).toEqual(new Set([1_000]))
   expect(changes).toBe(1)
   expect(looks).toBeLessThan(212)
+})
+
+test('a seal is taken away once, although its shard answers late', async () => {
+  plan = ({ operation }) =>
+    operation === 'change'
+      ? {
+          async before() {
+            for (let turn = 0; turn < 30; turn++) await new Promise((resolve) => setImmediate(resolve))
+          },
+        }
+      : undefined
+  await waitOnce()
+  expect(changes).toBe(1)
 })
 
 test('a wait ends when the seal ends, and a later one begins with new looks', async () => {
@@ -137,7 +154,9 @@ test('the waits of one write have one second together', async () => {
 
 test('a wait ends at the end of its call, and leaves the seal', async () => {
   expect(await waitOnce(createBucketWait(store.context, time.now() + 100))).toBe(100)
+  looks = 0
   expect(await waitOnce(createBucketWait(store.context, time.now()))).toBe(0)
+  expect(looks).toBe(1)
   expect([changes, await sealedGroup()]).toEqual([0, GROUP])
 })
 
@@ -183,10 +202,18 @@ test('a bucket that was given up begins at its new shard if its mover does not b
   const wait = createBucketWait(store.context)
   const began = time.now()
   const asleepAtLooks = new Set<number>()
-  plan = () => void asleepAtLooks.add(asleep)
+  let loadedSince: number[] = []
+  plan = ({ shard, table, operation }) => {
+    asleepAtLooks.add(asleep)
+    if (table !== 'catalog') return
+    if (operation === 'change') loadedSince = []
+    if (operation === 'load') loadedSince.push(shard)
+  }
   await wait(id, store.context.catalog.current(), {})
   expect(time.now() - began).toBe(31)
   expect(asleepAtLooks).toEqual(new Set([0]))
+  // The other shards may be down.
+  expect(loadedSince).toEqual([1])
   const { placement } = store.context.catalog.current()
   expect([placement.shardOfId(id), placement.isServed(id)]).toEqual([1, true])
   expect((await loadOwn(store.context, 1, {})).serves.arrived).toMatchObject([{ buckets: GROUP }])
@@ -204,6 +231,38 @@ test('a bucket that its mover begins is not begun by a write, which waits no lon
   const began = time.now()
   await createBucketWait(store.context)(idIn(0, 99), before, {})
   expect(time.now() - began).toBe(1 + 2)
+})
+
+test('a wait for a bucket ends at once when a crash of its old shard has undone the hand-over', async () => {
+  const shard = driver.shards[0]!
+  const { serves } = (await loadShardCatalog(shard))!
+  await move.giveUp(GROUP)
+  const before = await store.context.catalog.reload()
+  await changeServes(shard, (await loadShardCatalog(shard))!, serves!)
+  const id = idIn(0, 99)
+  const began = time.now()
+  await createBucketWait(store.context)(id, before, {})
+  expect(time.now() - began).toBe(31)
+  const { placement } = store.context.catalog.current()
+  expect([placement.shardOfId(id), placement.isServed(id)]).toEqual([0, true])
+})
+
+test('a wait for a bucket ends at once when its new shard has given it up to a third one', async () => {
+  const moving = await announcedMove()
+  const { context } = moving.work
+  const away = { move: 1, attempt: 1, buckets: '0-99', end: 1 }
+  await moving.setServes(0, { owns: '100-1365', away: [{ ...away, to: 1 }] })
+  const before = await context.catalog.reload()
+  await moving.setServes(1, {
+    owns: OWNED[1],
+    arrived: [{ ...away, from: 0, begin: 2, afterAddedId: 0 }],
+    away: [{ ...away, move: 2, to: 2 }],
+  })
+  const id = idIn(0, 99)
+  const began = context.time.now()
+  await createBucketWait(context)(id, before, {})
+  expect(context.time.now()).toBe(began)
+  expect(context.catalog.current().placement.shardOfId(id)).toBe(2)
 })
 
 test('a bucket that nobody can begin is looked at again after 50 milliseconds, or at the end of the call', async () => {
