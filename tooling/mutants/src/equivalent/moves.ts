@@ -162,6 +162,11 @@ export const moves: Equivalents = {
     'foreignBuckets: layout?.moves ?? [] → (layout?.moves)': hasMoves,
   },
   'protocol/moves/noted-waits': {
+    'noteWait: bucketsOf(context.router)?.ofId → bucketsOf(context.router).ofId':
+      'No call waits in a store whose router has no buckets.',
+    'noteWait: layout?.moves → layout.moves': 'No call waits in a store without a layout.',
+    'noteWait: layout?.moves?.find → layout?.moves.find': hasMoves,
+    'follow: leave() → (nothing)': 'Work that has ended does not hold up a store that closes.',
     'noteWait: layout?.moves?.find(({ buckets }) => rangesInclude(buckets, String(bucket))) → layout?.moves?.findLast(({ buckets }) => rangesInclude(buckets, String(bucket)))':
       oneOfEach,
   },
@@ -227,6 +232,10 @@ export const moves: Equivalents = {
   },
   'protocol/moves/write-copies': {
     'copiesOf: batch.every(hasBody) → batch.some(hasBody)': 'A batch has all of its bodies, or none.',
+  },
+  'protocol/moves/sealed-shards': {
+    'breakSeal: own.catalog.epoch !== epoch || leaving === undefined → (own.catalog.epoch !== epoch)':
+      'A catalog with the epoch of a seal has the record of it.',
   },
   'protocol/moves/until-writable': {
     'createBucketWait.waitOnce: epochs[shard] ?? 0 → (epochs[shard])': hasEpochs,
