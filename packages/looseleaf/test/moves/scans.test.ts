@@ -6,7 +6,7 @@ import { faultyDriver } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'
 import { moveBuckets } from '@looseleaf/mover/internal'
 import { announcedMove } from './announced-move.ts'
-import { contentsOf, filledStore, openStore, SOME_BUCKETS } from './stores.ts'
+import { contentsOf, filledStore, openStore, SOME_BUCKETS, stateOf } from './stores.ts'
 
 const COUNT = 1_200
 
@@ -21,8 +21,8 @@ async function scanAround(
 ): Promise<{ readonly found: ReadonlyMap<string, string>; readonly repeats: number }> {
   const found = new Map<string, string>()
   let count = 0
-  for await (const { id, version, ...bag } of store.scan()) {
-    found.set(id, JSON.stringify([version, bag]))
+  for await (const entity of store.scan()) {
+    found.set(entity.id, stateOf(entity))
     if (++count === after) await between()
   }
   return { found, repeats: count - found.size }

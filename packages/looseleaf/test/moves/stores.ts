@@ -1,4 +1,4 @@
-import type { Driver, Time } from '@looseleaf/core'
+import { metaOf, type Driver, type Entity, type Time } from '@looseleaf/core'
 import { bucketsIn } from '@looseleaf/core/internal'
 import { checkIndex, sweep } from '@looseleaf/cleaner'
 import { defineIndex } from '@looseleaf/index-engine'
@@ -93,12 +93,18 @@ export function lateSleeps(time: Time): Time {
   }
 }
 
+/** Returns the version and the bag of an entity. */
+export function stateOf(entity: Entity): string {
+  const { id: _, ...bag } = entity
+  return JSON.stringify([metaOf(entity)!.version, bag])
+}
+
 /** Returns every living entity by id, as the tables of all shards tell, with the number of the shard. */
 export async function contentsOf(store: DataStore): Promise<ReadonlyMap<string, string>> {
   const entities = new Map<string, string>()
-  for await (const { id, version, ...bag } of store.scan()) {
-    expect(entities.has(id)).toBe(false)
-    entities.set(id, JSON.stringify([version, bag]))
+  for await (const entity of store.scan()) {
+    expect(entities.has(entity.id)).toBe(false)
+    entities.set(entity.id, stateOf(entity))
   }
   return entities
 }
