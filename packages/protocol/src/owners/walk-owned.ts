@@ -33,7 +33,7 @@ export async function watchOwned(
   options: CallOptions,
 ): Promise<OwnedWatch> {
   let known = await ownersAfter(context, shard, context.catalog.current(), options)
-  let served = known.placement.servedOn(shard)
+  const served = known.placement.servedOn(shard)
   let kept: Set<number> | undefined
   // Copied when it is needed, because most readings end without a look at thousands of buckets.
   const keptBuckets = (): Set<number> => (kept ??= new Set(served.keys()))
@@ -54,7 +54,6 @@ export async function watchOwned(
         const now = known.placement.servedOn(shard)
         const buckets = keptBuckets()
         for (const bucket of buckets) if (now.get(bucket) !== served.get(bucket)) buckets.delete(bucket)
-        served = now
       }
       if (known.layout?.moves === undefined) return rows
       return rows.filter(
