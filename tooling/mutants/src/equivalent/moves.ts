@@ -240,6 +240,17 @@ export const moves: Equivalents = {
   'protocol/moves/until-writable': {
     'createBucketWait.waitOnce: epochs[shard] ?? 0 → (epochs[shard])': hasEpochs,
   },
+  'protocol/owners/walk-owned': {
+    'watchOwned.owned: known.placement !== before.placement → true': shortcut,
+    'watchOwned.owned: owns(before, shard, id) && owns(known, shard, id) → (owns(before, shard, id))':
+      'A bucket that has left or begun since has another time of arrival.',
+    'watchOwned.owned: owns(before, shard, id) && owns(known, shard, id) → (owns(known, shard, id))':
+      'A bucket that has left or begun since has another time of arrival.',
+    'walkOwned: driver.removed?.has → driver.removed.has':
+      'The driver of an open store has a set of its removed shards.',
+    'walkShard.isUnread: buckets === undefined || unread.has(buckets.ofId(id)) → (unread.has(buckets.ofId(id)))':
+      'Rows are only left out in a store with buckets.',
+  },
   'store/reading/rows/covered-reader': {
     'coveredReader.partOf: version === undefined || included === undefined → (version === undefined)':
       'The place where a page begins has neither.',
