@@ -157,6 +157,10 @@ export const moves: Equivalents = {
     'pagesOfPending: page.length > 0 → true': 'A page without rows needs no statement.',
     'discardPending: removals.length > 0 → true': 'To delete nothing changes nothing.',
   },
+  'protocol/moves/draining': {
+    'requireDrainable: shards[number]?.state → shards[number].state':
+      'Its callers refuse a shard that is not in the layout before.',
+  },
   'protocol/moves/empty': {
     "discardAll: [noDiscardProgress(), ''] → []": 'The first buckets begin with progress of their own.',
     'foreignBuckets: layout?.moves ?? [] → (layout?.moves)': hasMoves,
