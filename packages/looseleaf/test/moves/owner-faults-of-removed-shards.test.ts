@@ -64,6 +64,23 @@ test('buckets of two owners are named beside a removed shard', async () => {
   ])
 })
 
+test('a store whose first shard was removed has no faults', async () => {
+  const driver = await memoryShards(3).connect()
+  onTestFinished(() => driver.close())
+  await (await openStore(driver)).close()
+  await changeCatalogContents(driver, ({ layout, ...contents }) => {
+    const [first, second, third] = layout!.shards
+    const removed = { ...first!, buckets: '', state: 'removed' as const, away: [] }
+    const shards = [removed, { ...second!, buckets: '0-2730' }, third!]
+    return { ...contents, layout: { ...layout!, revision: 1, moves: [], shards } }
+  })
+  const arrived = { ...ARRIVED, from: 0, buckets: '0-1365' }
+  await setServes(driver, 1, { owns: '0-2730', arrived: [arrived] })
+  const store = await openStore(driver)
+  expect(await ownerFaults(store.context, {})).toEqual([])
+  await store.close()
+})
+
 test('buckets do not move from or to a removed shard', async () => {
   const store = await openStore(await driverOf())
   for (const plan of [
