@@ -1,5 +1,5 @@
 import { LooseleafError, type CallOptions } from '@looseleaf/core'
-import { elapsedBy, type LayoutMove, type TaskTable } from '@looseleaf/core/internal'
+import { elapsedBy, rangesInclude, type LayoutMove, type TaskTable } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { processName, shardAt } from '@looseleaf/protocol/internal'
 import { freshRecord, recordFromText, type MoveRecord } from './move-record.ts'
@@ -59,7 +59,10 @@ export async function claimMove(
   let savedAt = elapsed()
   const state = await tasks.claim(task, owner, leaseMs, { signal })
   if (state === undefined) return undefined
-  const record = recordFromText(state.progress) ?? freshRecord(move)
+  const saved = recordFromText(state.progress)
+  // Another move may have had the number before a failover. By its place this one would copy nothing before it.
+  const record =
+    saved?.from === move.from && rangesInclude(saved.buckets, move.buckets) ? saved : freshRecord(move)
   record.worker = processName
   record.since = context.time.now()
   record.waitsFor = ''

@@ -31,8 +31,11 @@ export async function openMoves(context: EngineContext, options: CallOptions): P
       const ids = [...new Set(given.map(({ move }) => move))]
       const states = await shardAt(context, to).tasks.loadAll(ids.map(moveTask), options)
       for (const id of ids) {
-        if (recordFromText(states.get(moveTask(id))?.progress ?? '')?.step === 'done') continue
-        const buckets = bucketsOfMove(ofMove(given, id), id)
+        const own = ofMove(given, id)
+        const isDone = recordFromText(states.get(moveTask(id))?.progress ?? '')?.step === 'done'
+        // A failover may have brought the deleted rows back, without the record that they were to be deleted.
+        if (isDone && own.every(({ emptied }) => emptied !== undefined)) continue
+        const buckets = bucketsOfMove(own, id)
         open.push({ move: { id, from: shardNumber, to, buckets, phase: 'target' }, phase: undefined })
       }
     }

@@ -204,6 +204,32 @@ test('partitions that are given back without an answer are claimed again only wh
   expect(leases.held).toHaveLength(8)
 })
 
+test('partitions that are given back stay with a process that has claimed them again, although that takes place once more', async () => {
+  await leases.release()
+  await search.memory.shards[0]!.tasks.claimAll(partitionNumbers.map(taskOf), 'operator', 60_000)
+  const cleared = new Map(partitionNumbers.map((number) => [taskOf(number), '']))
+  await search.memory.shards[0]!.tasks.saveAll(cleared, 'operator', 0)
+  const given: (readonly unknown[])[] = []
+  search.plan = ({ operation, args }) => {
+    if (operation === 'saveAll' && args[2] === 0) given.push(args)
+    return undefined
+  }
+  const known = beginning
+  // The first call finds out whether the consumer was dropped.
+  beginning = () => {
+    beginning = () => {
+      beginning = known
+      return Promise.reject(new Error('not now'))
+    }
+    return known()
+  }
+  await expect(leases.refresh(new Set(), {})).rejects.toThrow('not now')
+  await leases.refresh(new Set(), {})
+  expect(leases.held).toHaveLength(8)
+  expect(given).toHaveLength(1)
+  expect(await takePlace(given[0])).toEqual(new Set())
+})
+
 test('a save that was refused keeps the partitions', async () => {
   search.plan = ({ operation }) => (operation === 'saveAll' ? gone : undefined)
   await expect(leases.save()).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })

@@ -207,6 +207,7 @@ export function createPartitionLeases(
       for (const number of untouched.keys()) hold(number, place, since)
     } catch (error) {
       const texts = Array.from(untouched, ([number, text]): [string, string] => [taskOf(number), text])
+      mayComeLate = true
       await write(new Map(texts), 0)
       throw error
     }

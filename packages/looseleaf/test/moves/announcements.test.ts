@@ -140,7 +140,7 @@ test('an announcement of another process that a crash undoes is made again under
   let flushes = -Infinity
   const crashing = await openStore(
     faultyDriver(driver, ({ operation }) =>
-      // One of each shard belongs to the look before the announcement.
+      // The look before the announcement flushes each shard once.
       operation === 'flush' && ++flushes === 4 ? { before: () => setMoves([other]) } : undefined,
     ),
   )
@@ -149,6 +149,37 @@ test('an announcement of another process that a crash undoes is made again under
   const move = { id: 2, ...PLAN, phase: 'both' }
   expect(await announceMove(crashing.context, PLAN)).toEqual(move)
   expect((await layoutOf(1)).moves).toEqual([other, move])
+})
+
+test('a move that another one has replaced by a failover is announced again, also if its buckets are among the others', async () => {
+  let isLost: boolean | undefined
+  const other: LayoutMove = { id: 1, ...PLAN, buckets: '0-4', phase: 'both' }
+  const losing = await openStore(
+    faultyDriver(driver, ({ shard, operation }) => {
+      if (shard !== 0 || operation !== 'change' || isLost !== false) return undefined
+      isLost = true
+      return { after: () => setMoves([other]) }
+    }),
+  )
+  onTestFinished(() => losing.close())
+  isLost = false
+  await expect(announceMove(losing.context, PLAN)).rejects.toMatchObject({ code: 'CONFLICT' })
+  expect((await layoutOf(0)).moves).toEqual([other])
+})
+
+test('a move gets a number above those of all moves of which a shard has a record', async () => {
+  const records = {
+    coming: [{ move: 7, attempt: 1, buckets: '1400', from: 1, afterAddedId: 0 }],
+    leaving: [{ move: 8, attempt: 1, buckets: '20', to: 1 }],
+    away: [{ move: 9, attempt: 1, buckets: '2000', to: 1, end: 1 }],
+  }
+  for (const [i, kind] of (['coming', 'leaving', 'away'] as const).entries()) {
+    const shard = driver.shards[0]!
+    await changeServes(shard, (await loadShardCatalog(shard))!, { owns: '0-1365', [kind]: records[kind] })
+    const plan = { ...PLAN, buckets: `${i}` }
+    expect(await announceMove(store.context, plan)).toMatchObject({ id: 8 + i })
+    expect(await layoutOf(2)).toMatchObject({ revision: 8 + i })
+  }
 })
 
 test('a move is announced although a shard has come back from before layouts', async () => {

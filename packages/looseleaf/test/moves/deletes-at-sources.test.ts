@@ -20,10 +20,15 @@ let moving: AnnouncedMove
 let work: MoveWork
 /** Faults of the calls on shard 0. */
 let plan: (call: FaultyCall) => Fault | undefined
+/** Faults of the calls on shard 2, which has no part in the move. */
+let elsewhere: (call: FaultyCall) => Fault | undefined
 
 beforeEach(async () => {
   plan = () => undefined
-  moving = await announcedMove((call) => (call.shard === 0 ? plan(call) : undefined))
+  elsewhere = () => undefined
+  moving = await announcedMove((call) =>
+    call.shard === 0 ? plan(call) : call.shard === 2 ? elsewhere(call) : undefined,
+  )
   work = moving.work
 })
 
@@ -203,19 +208,38 @@ test('a source that loses the end of its move in the middle of the deletes gets 
   expect(await entitiesOn(moving, 0)).toBe(0)
 })
 
-test('a source that loses the end of its move while it is looked at rejects, and is emptied by the next call', async () => {
+test('a source that loses the end of its move before its record is written rejects, and is emptied by the next call', async () => {
   await fillBuckets(moving, 1)
   await endWithout(moving)
-  let flushes = 0
-  // The first flush is part of the completion of the end.
-  plan = ({ operation }) =>
-    operation === 'flush' && ++flushes === 2 ? { before: () => loseEnd(moving, 0, 'target') } : undefined
+  let isLost = false
+  plan = ({ operation }) => {
+    if (operation !== 'raiseFloor' || isLost) return undefined
+    isLost = true
+    return { before: () => loseEnd(moving, 0, 'target') }
+  }
   await expect(emptySource(work)).rejects.toMatchObject({
     code: 'STALE_EPOCH',
     retryable: true,
     message: expect.stringContaining('has lost the end of the move') as string,
   })
+  expect(await entitiesOn(moving, 0)).toBe(1)
   expect(await emptySource(work)).toMatchObject({ entities: 1 })
+})
+
+test('a source goes on with its deletes after a change of its catalog although an unrelated shard takes no writes', async () => {
+  await fillBuckets(moving, 12)
+  await endWithout(moving)
+  let isReadOnly = false
+  const readOnly = new LooseleafError('SHARD_UNAVAILABLE', 'It takes no writes.')
+  elsewhere = ({ operation }) =>
+    isReadOnly && operation === 'flush' ? { before: () => Promise.reject(readOnly) } : undefined
+  plan = ({ operation }) => {
+    if (operation !== 'discard' || isReadOnly) return undefined
+    isReadOnly = true
+    return { before: async () => moving.setServes(0, await moving.servesOf(0)) }
+  }
+  expect(await emptySource(work)).toMatchObject({ entities: 12 })
+  expect(isReadOnly).toBe(true)
 })
 
 test('a source that loses the record of its deletes keeps what a consumer has to read again', async () => {

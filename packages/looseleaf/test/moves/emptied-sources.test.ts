@@ -211,3 +211,15 @@ test('an undo deletes the copies although the target loses the end of the move m
   expect(await entitiesOn(moving, 1)).toBe(0)
   expect((await moving.servesOf(1)).coming).toBeUndefined()
 })
+
+test('a move that is done is open again once its source has lost the record of its deletes', async () => {
+  await fillBuckets(moving, 5)
+  await endWithout(moving)
+  const serves = await moving.servesOf(0)
+  expect(await emptySources(work.context, {})).toMatchObject([{ id: 1, state: 'done' }])
+  expect(await openMoves(work.context, {})).toEqual([])
+  await moving.setServes(0, serves)
+  expect(await openMoves(work.context, {})).toMatchObject([{ move: { id: 1 }, phase: undefined }])
+  expect(await emptySources(work.context, {})).toMatchObject([{ id: 1, state: 'done' }])
+  expect((await moving.servesOf(0)).away).toMatchObject([{ emptied: expect.any(Number) as number }])
+})

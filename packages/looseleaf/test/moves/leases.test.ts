@@ -1,4 +1,6 @@
+import { formatId, type Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { changeCatalogContents } from '@looseleaf/index-engine/internal'
 import { moveBuckets, resumeMoves } from '@looseleaf/mover/internal'
 import { announceMove } from '@looseleaf/protocol/internal'
 import { faultyDriver } from '@looseleaf/testkit'
@@ -55,3 +57,28 @@ test('a move that waits until a later one of its call has handed its buckets ove
   await store.close()
   await driver.close()
 })
+
+test('a mover takes no record of another move that had the number before a failover', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 200)
+  const ended = new AbortController()
+  const onProgress = ({ step }: { readonly step: string }): void => void (step === 'sealing' && ended.abort())
+  const other = moveBuckets(store, { from: 0, to: 1, buckets: '0-9' }, { onProgress, signal: ended.signal })
+  await expect(other).rejects.toMatchObject({ code: 'ABORTED' })
+  await changeCatalogContents(driver, ({ layout, ...contents }) => ({
+    ...contents,
+    layout: { ...layout!, moves: layout!.moves!.map((move) => ({ ...move, buckets: SOME_BUCKETS })) },
+  }))
+  // Copies are on both shards.
+  const before = [...new Set(await entitiesIn(driver))]
+  expect(await resumeMoves(store)).toMatchObject([{ id: 1, state: 'done', buckets: SOME_BUCKETS }])
+  expect(await entitiesIn(driver)).toEqual(before)
+  await store.close()
+  await driver.close()
+})
+
+/** Returns the ids of the entities of all shards. */
+async function entitiesIn({ shards }: Driver): Promise<readonly string[]> {
+  const pages = await Promise.all(shards.map(({ entities }) => entities.pageByAdded(0, 10_000)))
+  return pages.flatMap((page) => page.map(({ id }) => formatId(id))).toSorted()
+}

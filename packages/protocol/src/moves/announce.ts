@@ -43,7 +43,7 @@ export async function announceMove(
   const plan = checkedPlan(context, planned)
   for (;;) {
     // By a record of deletes that a crash undoes, a later mover would begin the deletes when the buckets are in this move.
-    const emptiedAt = await requireEmptied(context, plan, (number) =>
+    const { revision: emptiedAt, lastMove } = await requireEmptied(context, plan, (number) =>
       changeOwn(context, number, () => undefined, options),
     )
     let announced: LayoutMove | undefined
@@ -57,8 +57,10 @@ export async function announceMove(
         if (announced !== undefined || revision !== emptiedAt) return undefined
         for (const check of layoutChecks) check(found, plan)
         const { from, to, buckets } = plan
-        announced = { id: revision + 1, from, to, buckets, phase: 'both' }
-        return { ...contents, layout: { ...found, revision: revision + 1, moves: [...moves, announced] } }
+        // A failover may have lost the announcement of a move that shards still have records of.
+        const id = 1 + Math.max(revision, lastMove)
+        announced = { id, from, to, buckets, phase: 'both' }
+        return { ...contents, layout: { ...found, revision: id, moves: [...moves, announced] } }
       },
       { ...options, holds: (contents) => hasMove(contents, announced) },
     )
@@ -215,7 +217,10 @@ const NO_TARGET: Readonly<Record<NonNullable<LayoutShard['state']>, string>> = {
 }
 
 function hasMove({ layout }: Pick<CatalogContents, 'layout'>, announced: LayoutMove | undefined): boolean {
-  return announced !== undefined && layout?.moves?.some((move) => isSameMove(move, announced)) === true
+  return (
+    announced !== undefined &&
+    layout?.moves?.some((move) => move.id === announced.id && isSame(move, announced)) === true
+  )
 }
 
 function isSame(move: LayoutMove, { from, to, buckets }: PlannedMove): boolean {
@@ -253,13 +258,13 @@ function requireOwned({ shards }: StoreLayout, { from, buckets }: PlannedMove): 
 /**
  * Refuses a move of buckets before every shard that gave them up has deleted their entities. Followers of changes may still have to read
  * these, and the order of the changes of an entity would have to be known over three shards. Returns the least revision of the layout among
- * the shards when they were looked at.
+ * the shards when they were looked at, and the greatest number of a move of which a shard has a record.
  */
 async function requireEmptied(
   context: EngineContext,
   { buckets }: Pick<PlannedMove, 'buckets'>,
   load: (number: number) => Promise<OwnBuckets>,
-): Promise<number> {
+): Promise<{ readonly revision: number; readonly lastMove: number }> {
   const isFull = (record: AwayBuckets): boolean =>
     record.emptied === undefined && withoutRanges(buckets, record.buckets) !== buckets
   const all = await Promise.all(presentNumbers(context.driver).map(load))
@@ -272,7 +277,15 @@ async function requireEmptied(
       `Shard ${shard} gave some of these buckets up in move ${full.move}, and has not deleted their entities yet. Finish that move first: call shards.repair. shards.moves names the consumers that it waits for.`,
     )
   }
-  return Math.min(...all.map(({ catalog }) => catalog.layout?.revision ?? -1))
+  const records = all.flatMap(({ serves: { coming = [], leaving = [], away = [] } }) => [
+    ...coming,
+    ...leaving,
+    ...away,
+  ])
+  return {
+    revision: Math.min(...all.map(({ catalog }) => catalog.layout?.revision ?? -1)),
+    lastMove: Math.max(0, ...records.map(({ move }) => move)),
+  }
 }
 
 /** Returns a layout whose buckets can move. Throws `NOT_MIGRATED` for a store without one. */

@@ -110,7 +110,8 @@ export async function leave(work: MoveWork, lost?: string): Promise<Attempt | un
  * so none takes place after `announceUndo`.
  */
 export function requireAnnounced({ move }: MoveWork, own: OwnBuckets): void {
-  const phase = announcedIn(own, move)?.phase
+  const found = announcedIn(own, move)
+  const phase = found?.buckets === move.buckets ? found.phase : undefined
   if (phase === 'both') return
   const reason = phase === undefined ? 'it has ended' : `its phase is ${phase}`
   throw endedMove(move, reason)

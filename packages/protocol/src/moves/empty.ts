@@ -61,22 +61,29 @@ async function recordDeletes(work: MoveWork): Promise<OwnBuckets | AwaitedConsum
   // raise the floor once more before it begins.
   const stillBehind = await consumersBehind(work, floor)
   if (stillBehind.length > 0) return { awaits: stillBehind }
-  return changeOwn(
+  const recorded = await changeOwn(
     context,
     move.from,
     (source) => (foreignBuckets(work, source) === '' ? undefined : emptied(work, source, floor)),
     { signal },
   )
+  return requireEnded(work, move.from, recorded)
+}
+
+/** Resolves with a durable state of a shard's buckets after a move has ended or was undone. A shard that has lost the end by a failover gets it again. */
+export async function ownAfterEnd(work: MoveWork, number: number): Promise<OwnBuckets> {
+  const { context, move, signal } = work
+  const own = await changeOwn(context, number, () => undefined, { signal })
+  if (announcedIn(own, move) === undefined) return own
+  await completeAnnouncement(work)
+  return requireEnded(work, number, await changeOwn(context, number, () => undefined, { signal }))
 }
 
 /**
- * Resolves with a durable state of a shard's buckets after a move has ended or was undone. A failover may have lost the end: by the announcement the shard
- * would have a use for all of the buckets, and keep its rows for ever. Throws `STALE_EPOCH` if it has lost the end again.
+ * Returns the state of a shard's buckets. Throws `STALE_EPOCH` if the shard has lost the end of the move by a failover: by the announcement it has a
+ * use for all of the buckets, and would keep its rows for ever.
  */
-export async function ownAfterEnd(work: MoveWork, number: number): Promise<OwnBuckets> {
-  const { context, move, signal } = work
-  await completeAnnouncement(work)
-  const own = await changeOwn(context, number, () => undefined, { signal })
+function requireEnded({ context, move }: MoveWork, number: number, own: OwnBuckets): OwnBuckets {
   if (announcedIn(own, move) === undefined) return own
   const { name } = shardAt(context, number)
   throw new LooseleafError(
