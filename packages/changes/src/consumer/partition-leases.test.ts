@@ -180,14 +180,17 @@ test('a release without an answer gives its partitions up', async () => {
   expect(leases.held).toEqual([])
 })
 
-test('partitions that are given back without an answer are claimed again only when that cannot take place any more', async () => {
+/** Gives all partitions up, and deletes their records. */
+async function releaseWithoutRecords(): Promise<void> {
+  const { tasks } = search.memory.shards[0]!
   await leases.release()
-  await search.memory.shards[0]!.tasks.claimAll(partitionNumbers.map(taskOf), 'operator', 60_000)
-  const cleared = new Map(partitionNumbers.map((number) => [taskOf(number), '']))
-  await search.memory.shards[0]!.tasks.saveAll(cleared, 'operator', 0)
-  const lost = loseAnswers(1)
+  await tasks.claimAll(partitionNumbers.map(taskOf), 'operator', 60_000)
+  await tasks.saveAll(new Map(partitionNumbers.map((number) => [taskOf(number), ''])), 'operator', 0)
+}
+
+/** Lets the beginning of the next claim fail. The call before it finds out whether the consumer was dropped. */
+function refuseBeginning(): void {
   const known = beginning
-  // The first call finds out whether the consumer was dropped.
   beginning = () => {
     beginning = () => {
       beginning = known
@@ -195,6 +198,12 @@ test('partitions that are given back without an answer are claimed again only wh
     }
     return known()
   }
+}
+
+test('partitions that are given back without an answer are claimed again only when that cannot take place any more', async () => {
+  await releaseWithoutRecords()
+  const lost = loseAnswers(1)
+  refuseBeginning()
   await expect(leases.refresh(new Set(), {})).rejects.toThrow()
   expect(lost).toHaveLength(1)
   await leases.refresh(new Set(), {})
@@ -205,24 +214,13 @@ test('partitions that are given back without an answer are claimed again only wh
 })
 
 test('partitions that are given back stay with a process that has claimed them again, although that takes place once more', async () => {
-  await leases.release()
-  await search.memory.shards[0]!.tasks.claimAll(partitionNumbers.map(taskOf), 'operator', 60_000)
-  const cleared = new Map(partitionNumbers.map((number) => [taskOf(number), '']))
-  await search.memory.shards[0]!.tasks.saveAll(cleared, 'operator', 0)
+  await releaseWithoutRecords()
   const given: (readonly unknown[])[] = []
   search.plan = ({ operation, args }) => {
     if (operation === 'saveAll' && args[2] === 0) given.push(args)
     return undefined
   }
-  const known = beginning
-  // The first call finds out whether the consumer was dropped.
-  beginning = () => {
-    beginning = () => {
-      beginning = known
-      return Promise.reject(new Error('not now'))
-    }
-    return known()
-  }
+  refuseBeginning()
   await expect(leases.refresh(new Set(), {})).rejects.toThrow('not now')
   await leases.refresh(new Set(), {})
   expect(leases.held).toHaveLength(8)

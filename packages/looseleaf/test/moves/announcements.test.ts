@@ -117,8 +117,8 @@ test('an announcement is made again if a later catalog of another process lacks 
   }
 })
 
-test('an announcement is made again if another move has got its number by a failover', async () => {
-  const other: LayoutMove = { id: 1, from: 1, to: 2, buckets: '1400', phase: 'both' }
+/** Opens a store whose next announcement is lost by a failover, and replaced by this one. */
+async function openLosing(other: LayoutMove): Promise<DataStore> {
   let isLost: boolean | undefined
   const losing = await openStore(
     faultyDriver(driver, ({ shard, operation }) => {
@@ -129,6 +129,12 @@ test('an announcement is made again if another move has got its number by a fail
   )
   onTestFinished(() => losing.close())
   isLost = false
+  return losing
+}
+
+test('an announcement is made again if another move has got its number by a failover', async () => {
+  const other: LayoutMove = { id: 1, from: 1, to: 2, buckets: '1400', phase: 'both' }
+  const losing = await openLosing(other)
   const move = { id: 2, ...PLAN, phase: 'both' }
   expect(await announceMove(losing.context, PLAN)).toEqual(move)
   for (const number of [0, 1, 2]) expect((await layoutOf(number)).moves).toEqual([other, move])
@@ -152,17 +158,8 @@ test('an announcement of another process that a crash undoes is made again under
 })
 
 test('a move that another one has replaced by a failover is announced again, also if its buckets are among the others', async () => {
-  let isLost: boolean | undefined
   const other: LayoutMove = { id: 1, ...PLAN, buckets: '0-4', phase: 'both' }
-  const losing = await openStore(
-    faultyDriver(driver, ({ shard, operation }) => {
-      if (shard !== 0 || operation !== 'change' || isLost !== false) return undefined
-      isLost = true
-      return { after: () => setMoves([other]) }
-    }),
-  )
-  onTestFinished(() => losing.close())
-  isLost = false
+  const losing = await openLosing(other)
   await expect(announceMove(losing.context, PLAN)).rejects.toMatchObject({ code: 'CONFLICT' })
   expect((await layoutOf(0)).moves).toEqual([other])
 })
