@@ -16,7 +16,7 @@ import { checkSwept, contentsOf, fill, indexes, SOME_BUCKETS } from './stores.ts
 
 const RIGHTS = 'SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, INDEX'
 const TUNING = { groups: 2, leaseMs: 1 }
-const time = fastTime(20)
+const time = fastTime(10)
 
 let servers: RunningServers
 let urls: readonly [string, string]

@@ -33,7 +33,7 @@ test('a plan finds a target that is read-only, and a move to it announces nothin
   onTestFinished(() => admin.close())
   const user = await createLimitedUser(urls[1]!, 'SELECT, INSERT, UPDATE, DELETE')
   onTestFinished(() => user.drop())
-  const store = await storeWith([urls[0]!, user.url], fastTime(50))
+  const store = await storeWith([urls[0]!, user.url], fastTime(10))
   await sendStatement(urls[1]!, 'SET GLOBAL read_only = ON')
   onTestFinished(() => sendStatement(urls[1]!, 'SET GLOBAL read_only = OFF'))
   const { problems } = await store.shards.plan(PLAN)
