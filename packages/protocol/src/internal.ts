@@ -31,7 +31,12 @@ export {
 export { deleteLost, isYoung, judgeDangling, upTo, type Judged, type JudgeOptions } from './delete-late.ts'
 export { editWhenFree } from './edit-when-free.ts'
 export { followChanges, type ChangedRun, type FollowOptions } from './follow-changes/follow-changes.ts'
-export { createMovedRows, type FollowerProgress, type MovedRows } from './follow-changes/moved-rows.ts'
+export {
+  createMovedRows,
+  type FollowerProgress,
+  type MovedRows,
+  type Turn,
+} from './follow-changes/moved-rows.ts'
 export { isFloorOld, placeAt, readableFloor, type ReadableFloor } from './floor.ts'
 export type { PlacedKey, RowFailure, RowLanes, RowLanesOf } from './index-rows.ts'
 export { forEachShard, type EachShardOptions } from './joined-shards.ts'

@@ -85,7 +85,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   /** Partitions that have passed changes on, and whose new changes had no turn since. */
   const passed = new WeakSet<HeldPartition>()
   const empty = createEmptyStretch()
-  const waiting = createWaitingRows(moved, onError)
+  const waiting = createWaitingRows(context.time, moved, onError)
   const readDueRows = createReadDueRows(context, currentShard, moved, signal)
 
   const busy = createBusyPartitions(context.time, leases, leaseMs, onError)

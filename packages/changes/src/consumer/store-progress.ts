@@ -59,7 +59,7 @@ export function storeProgress(
   }
 
   return {
-    sinceOn: (shard) => Promise.resolve(registration().floors[shard] ?? 0),
+    sinceOn: (shard) => registration().floors[shard] ?? 0,
     async hasHandled(shard, bucket, away) {
       // A shard is removed only when every consumer is past its last change.
       if (placeOnRemoved(context, shard, undefined) !== undefined) return true

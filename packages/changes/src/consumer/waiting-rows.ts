@@ -1,6 +1,7 @@
-import { isLooseleafError } from '@looseleaf/core'
-import type { UpdatedPlace } from '@looseleaf/core/internal'
-import type { MovedRows } from '@looseleaf/protocol/internal'
+import { isLooseleafError, type Time } from '@looseleaf/core'
+import { elapsedBy, type UpdatedPlace } from '@looseleaf/core/internal'
+import { isPending } from '@looseleaf/index-engine/internal'
+import type { MovedRows, Turn } from '@looseleaf/protocol/internal'
 import type { HeldPartition } from './partition-leases.ts'
 
 type Row = UpdatedPlace & { readonly id: Uint8Array }
@@ -21,38 +22,60 @@ export interface WaitingRows {
   placeBefore(partition: HeldPartition): UpdatedPlace | undefined
 }
 
-export function createWaitingRows(moved: MovedRows, onError: (error: unknown) => void): WaitingRows {
+/**
+ * Milliseconds that the other partitions wait for the answer of another shard. A row that waits longer is looked at again when the shard has
+ * answered.
+ */
+const ASK_MS = 100
+
+export function createWaitingRows(
+  time: Time,
+  moved: Pick<MovedRows, 'turnOf'>,
+  onError: (error: unknown) => void,
+): WaitingRows {
+  const elapsed = elapsedBy(time)
   const waiting = new Map<HeldPartition, Row>()
+  /** Partitions of which another shard was asked, and has not answered yet. */
+  const asking = new WeakSet<HeldPartition>()
 
   /** A row also waits while a shard that has to be asked does not answer. */
-  async function turnOf(row: Row): ReturnType<MovedRows['turnOf']> {
-    try {
-      return await moved.turnOf(row)
-    } catch (error) {
-      if (!isLooseleafError(error) || !error.retryable) throw error
-      onError(error)
-      return 'hold'
-    }
+  function holdUnanswered(error: unknown): 'hold' {
+    if (!isLooseleafError(error) || !error.retryable) throw error
+    onError(error)
+    return 'hold'
+  }
+
+  async function turnOf(partition: HeldPartition, row: Row, askBy: number): Promise<Turn> {
+    const turn = moved.turnOf(row)
+    if (!isPending(turn)) return turn
+    asking.add(partition)
+    const answer = turn.catch(holdUnanswered).finally(() => asking.delete(partition))
+    const answered = new AbortController()
+    const late = time.sleep(Math.max(0, askBy - elapsed()), answered.signal).then(() => 'hold' as const)
+    return Promise.race([answer, late]).finally(() => answered.abort())
   }
 
   return {
     async open(partitions) {
       for (const partition of waiting.keys()) if (!partition.isHeld) waiting.delete(partition)
+      const askBy = elapsed() + ASK_MS
       const open: HeldPartition[] = []
       for (const partition of partitions) {
         const row = waiting.get(partition)
-        if (row !== undefined && (await turnOf(row)) === 'hold') continue
+        if (row !== undefined && (asking.has(partition) || (await turnOf(partition, row, askBy)) === 'hold'))
+          continue
         waiting.delete(partition)
         open.push(partition)
       }
       return open
     },
     async choose(rows, partitionOf) {
+      const askBy = elapsed() + ASK_MS
       const chosen: (typeof rows)[number][] = []
       for (const row of rows) {
         const partition = partitionOf(row)
         if (waiting.has(partition)) continue
-        const turn = await turnOf(row)
+        const turn = await turnOf(partition, row, askBy)
         if (turn === 'give') chosen.push(row)
         else if (turn === 'hold') waiting.set(partition, row)
       }

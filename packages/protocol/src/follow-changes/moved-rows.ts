@@ -1,5 +1,5 @@
 import { bucketsIn, type AwayBuckets, type UpdatedPlace } from '@looseleaf/core/internal'
-import { bucketsOf, type EngineContext } from '@looseleaf/index-engine/internal'
+import { bucketsOf, isPending, type EngineContext } from '@looseleaf/index-engine/internal'
 import { loadOwn, type OwnBuckets } from '../moves/own-buckets.ts'
 import type { FollowedPlace } from '../purged.ts'
 import { changesGone, isGone, placeOnRemoved, removedAway } from './removed-place.ts'
@@ -18,7 +18,8 @@ export interface MovedRows {
   learn(epoch: number): Promise<void>
   /** Throws `CHANGES_GONE` if the shard has deleted rows of moved entities after this place. */
   requireKept(place: FollowedPlace): void
-  turnOf(row: UpdatedPlace & { readonly id: Uint8Array }): Promise<Turn>
+  /** Returns a promise only if another shard has to be asked. */
+  turnOf(row: UpdatedPlace & { readonly id: Uint8Array }): Turn | Promise<Turn>
   /** Epoch of the buckets that were learned last; undefined before the first time. */
   readonly epoch: number | undefined
   /** Whether other shards may wait for the place of this one. */
@@ -32,7 +33,7 @@ export interface MovedRows {
 /** Progress of a follower on the other shards of a store. */
 export interface FollowerProgress {
   /** Returns the floor at which the follower began on a shard; undefined if it has not begun there. */
-  sinceOn(shard: number): Promise<number | undefined>
+  sinceOn(shard: number): number | undefined
   /**
    * Tells whether the follower has handled all changes of a bucket on a shard, which gave it up as these records tell. Resolves with true
    * only if no crash can take that back.
@@ -58,23 +59,35 @@ export function createMovedRows(
 ): MovedRows {
   const buckets = bucketsOf(context.router)
   let known: ShardView | undefined
-  let others = new Map<number, OtherShard>()
+  let others = new Map<number, OtherShard | Promise<OtherShard>>()
   const { hasHandled } = progress
   /** By bucket, the beginning of the arrival before which the follower has handled all changes on other shards. */
   const passed = new Map<number, number>()
 
-  async function sinceOn(shard: number): Promise<number | undefined> {
-    return (await progress.sinceOn(shard)) ?? placeOnRemoved(context, shard, undefined)?.since
+  function sinceOn(shard: number): number | undefined {
+    return progress.sinceOn(shard) ?? placeOnRemoved(context, shard, undefined)?.since
   }
 
   /**
    * Returns what another shard has given up. It was read after the buckets of this shard, so it has every departure before their arrival, and
    * after the follower began there, so a deletion that it lacks is later than that.
    */
-  async function otherShard(shard: number): Promise<OtherShard> {
-    const since = await sinceOn(shard)
-    const kept = others.get(shard)
-    if (kept !== undefined && kept.since === since) return kept
+  function otherShard(shard: number): OtherShard | Promise<OtherShard> {
+    const since = sinceOn(shard)
+    // The buckets of this shard may be learned again before the answer, which is not kept then.
+    const asked = others
+    const kept = asked.get(shard)
+    if (kept !== undefined && (isPending(kept) || kept.since === since)) return kept
+    const reading = readOther(shard, since)
+    asked.set(shard, reading)
+    reading.then(
+      (other) => asked.set(shard, other),
+      () => asked.delete(shard),
+    )
+    return reading
+  }
+
+  async function readOther(shard: number, since: number | undefined): Promise<OtherShard> {
     const given = removedAway(context, shard) ?? (await loadOwn(context, shard, { signal })).serves.away
     const away = Map.groupBy(
       (given ?? []).flatMap((record) => bucketsIn(record.buckets).map((bucket) => ({ bucket, record }))),
@@ -83,14 +96,14 @@ export function createMovedRows(
     const records = new Map(
       Array.from(away, ([bucket, found]) => [bucket, found.map(({ record }) => record)]),
     )
-    const other = { since, away: records }
-    others.set(shard, other)
-    return other
+    return { since, away: records }
   }
 
   /** Tells whether the follower has handled all changes that the bucket had on other shards before this arrival. */
-  async function isPassed({ begin }: Arrival, bucket: number): Promise<boolean> {
-    if (passed.get(bucket) === begin) return true
+  const isPassed = ({ begin }: Arrival, bucket: number): boolean | Promise<boolean> =>
+    passed.get(bucket) === begin || areHandled(begin, bucket)
+
+  async function areHandled(begin: number, bucket: number): Promise<boolean> {
     for (const shard of context.driver.shards.keys()) {
       if (shard === number) continue
       const { since, away } = await otherShard(shard)
@@ -103,8 +116,7 @@ export function createMovedRows(
   }
 
   /** Returns the turn of a copy that arrived by a move. */
-  async function turnOfCopy({ move, from }: Arrival, bucket: number): Promise<Turn> {
-    const { since, away } = await otherShard(from)
+  function turnOfCopy({ move }: Arrival, bucket: number, { since, away }: OtherShard): Turn {
     // The follower has not begun there, so it is not known whether its stream has the rows.
     if (since === undefined) return 'hold'
     const emptied = away.get(bucket)?.find((record) => record.move === move)?.emptied
@@ -134,20 +146,32 @@ export function createMovedRows(
       const gone = known?.own.serves.away?.find((record) => isGone(place, record))
       if (gone !== undefined) throw changesGone(context, number, gone)
     },
-    async turnOf({ id, updated }) {
+    turnOf({ id, updated }) {
       if (buckets === undefined || known === undefined || known.isWhole) return 'give'
       const bucket = buckets.ofId(id)
       const coming = known.coming.get(bucket)
       if (!known.owns.has(bucket) && (coming !== undefined || !known.away.has(bucket))) {
-        const isBegun = coming === undefined || (await sinceOn(coming.from)) !== undefined
-        return isBegun ? 'skip' : 'hold'
+        return coming === undefined || sinceOn(coming.from) !== undefined ? 'skip' : 'hold'
       }
       const arrival = known.arrived.get(bucket)
       if (arrival === undefined) return 'give'
-      const turn = updated < arrival.begin ? await turnOfCopy(arrival, bucket) : 'give'
-      return turn !== 'give' || (await isPassed(arrival, bucket)) ? turn : 'hold'
+      const isNext = (): Turn | Promise<Turn> =>
+        after(isPassed(arrival, bucket), (isHandled) => (isHandled ? 'give' : 'hold'))
+      if (updated >= arrival.begin) return isNext()
+      return after(otherShard(arrival.from), (other) => {
+        const turn = turnOfCopy(arrival, bucket, other)
+        return turn === 'give' ? isNext() : turn
+      })
     },
   }
+}
+
+/** Calls a function with a value, in this turn if the value is there. */
+function after<Value, Result>(
+  value: Value | Promise<Value>,
+  then: (value: Value) => Result | Promise<Result>,
+): Result | Promise<Result> {
+  return isPending(value) ? value.then(then) : then(value)
 }
 
 interface Arrival {

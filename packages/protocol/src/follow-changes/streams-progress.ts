@@ -18,7 +18,7 @@ export function streamsProgress(
   return {
     sinceOn(shard) {
       const since = placeOn(shard)?.since
-      return Promise.resolve(since === 0 ? undefined : since)
+      return since === 0 ? undefined : since
     },
     async hasHandled(shard, _, away) {
       const place = placeOn(shard) ?? placeOnRemoved(context, shard, undefined)
