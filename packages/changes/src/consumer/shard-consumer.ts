@@ -77,15 +77,15 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   let clock: { readonly floor: number; readonly now: number; readonly at: number } | undefined
   let hasNews = false
   let pageLimit = PAGE
+  const waiting = createWaitingRows(context.time, moved, onError)
   const turns = createRetryTurns((partition) =>
-    handler.due(partition).filter((change) => !passing.isOver(change, partition)),
+    handler.due(partition).filter((change) => !passing.isOver(change, partition) && waiting.mayRetry(change)),
   )
   /** Failovers that set places back. A handler that began before one must not move a place: the new primary may give its time to another write. */
   let fallbacks = 0
   /** Partitions that have passed changes on, and whose new changes had no turn since. */
   const passed = new WeakSet<HeldPartition>()
   const empty = createEmptyStretch()
-  const waiting = createWaitingRows(context.time, moved, onError)
   const readDueRows = createReadDueRows(context, currentShard, moved, signal)
 
   const busy = createBusyPartitions(context.time, leases, leaseMs, onError)

@@ -1,7 +1,8 @@
-import { isLooseleafError, type Time } from '@looseleaf/core'
+import { isLooseleafError, parseId, type Time } from '@looseleaf/core'
 import { elapsedBy, type UpdatedPlace } from '@looseleaf/core/internal'
 import { isPending } from '@looseleaf/index-engine/internal'
 import type { MovedRows, Turn } from '@looseleaf/protocol/internal'
+import type { Failing } from '../records/partition-record.ts'
 import type { HeldPartition } from './partition-leases.ts'
 
 type Row = UpdatedPlace & { readonly id: Uint8Array }
@@ -20,6 +21,11 @@ export interface WaitingRows {
   ): Promise<readonly PageRow[]>
   /** Returns the place behind everything that comes before the waiting row of a partition; undefined if none waits. */
   placeBefore(partition: HeldPartition): UpdatedPlace | undefined
+  /**
+   * Tells whether a failing change may be retried. The current row of its entity may be a later state than those that other shards still have
+   * to hand over: the change of a replayed letter may have failed before the entity left this shard and came back.
+   */
+  mayRetry(change: Failing): boolean
 }
 
 /**
@@ -30,13 +36,15 @@ const ASK_MS = 100
 
 export function createWaitingRows(
   time: Time,
-  moved: Pick<MovedRows, 'turnOf'>,
+  moved: Pick<MovedRows, 'turnOf' | 'isNext'>,
   onError: (error: unknown) => void,
 ): WaitingRows {
   const elapsed = elapsedBy(time)
   const waiting = new Map<HeldPartition, Row>()
   /** Partitions of which another shard was asked, and has not answered yet. */
   const asking = new WeakSet<HeldPartition>()
+  /** Ids of failing changes for which another shard was asked, and has not answered yet. */
+  const askingFor = new Set<string>()
 
   /** A row also waits while a shard that has to be asked does not answer. */
   function holdUnanswered(error: unknown): 'hold' {
@@ -85,6 +93,16 @@ export function createWaitingRows(
       const row = waiting.get(partition)
       // The place of a stream has to be past all of its changes, so that other shards need not wait for it in turn.
       return row && { updated: row.updated, addedId: row.addedId - 1 }
+    },
+    mayRetry({ id }) {
+      if (askingFor.has(id)) return false
+      const isNext = moved.isNext(parseId(id))
+      if (!isPending(isNext)) return isNext
+      askingFor.add(id)
+      const forget = (): void => void askingFor.delete(id)
+      // The next round looks again. The rounds of the other shard report that it does not answer.
+      isNext.then(forget, forget)
+      return false
     },
   }
 }

@@ -20,6 +20,11 @@ export interface MovedRows {
   requireKept(place: FollowedPlace): void
   /** Returns a promise only if another shard has to be asked. */
   turnOf(row: UpdatedPlace & { readonly id: Uint8Array }): Turn | Promise<Turn>
+  /**
+   * Tells whether the follower has handled all changes that an entity had on other shards before it came here. Returns a promise only if
+   * another shard has to be asked.
+   */
+  isNext(id: Uint8Array): boolean | Promise<boolean>
   /** Epoch of the buckets that were learned last; undefined before the first time. */
   readonly epoch: number | undefined
   /** Whether other shards may wait for the place of this one. */
@@ -155,13 +160,19 @@ export function createMovedRows(
       }
       const arrival = known.arrived.get(bucket)
       if (arrival === undefined) return 'give'
-      const isNext = (): Turn | Promise<Turn> =>
+      const given = (): Turn | Promise<Turn> =>
         after(isPassed(arrival, bucket), (isHandled) => (isHandled ? 'give' : 'hold'))
-      if (updated >= arrival.begin) return isNext()
+      if (updated >= arrival.begin) return given()
       return after(otherShard(arrival.from), (other) => {
         const turn = turnOfCopy(arrival, bucket, other)
-        return turn === 'give' ? isNext() : turn
+        return turn === 'give' ? given() : turn
       })
+    },
+    isNext(id) {
+      if (buckets === undefined) return true
+      const bucket = buckets.ofId(id)
+      const arrival = known?.arrived.get(bucket)
+      return arrival === undefined || isPassed(arrival, bucket)
     },
   }
 }

@@ -1,11 +1,13 @@
-import { LooseleafError } from '@looseleaf/core'
+import { readConsumers, readDeadLetters, replayDeadLetters } from '@looseleaf/changes'
+import { LooseleafError, parseId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { moveBuckets, movesOf, resumeMoves } from '@looseleaf/mover/internal'
+import { entitiesIn } from '@looseleaf/protocol/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
 import { filledStore, openStore, rowsAt, SOME_BUCKETS } from '../stores.ts'
-import { Consumed, versionsOf } from './consumed.ts'
+import { Consumed, poll, versionsOf } from './consumed.ts'
 import { finishMoves, moveUntil, PLAN } from './moving.ts'
 
 test('an earlier move that was emptying a source deletes nothing there that a later move keeps for consumers', async () => {
@@ -39,4 +41,49 @@ test('an earlier move that was emptying a source deletes nothing there that a la
   expect(await rowsAt(mover, 0, SOME_BUCKETS)).toBe(0)
   await mover.close()
   await driver.close()
+})
+
+test('a dead letter of an entity that has left and come back is replayed after the states of the other shard', async () => {
+  const driver = await memoryShards(2).connect()
+  await using mover = await openStore(driver, leapingTime())
+  await using store = await openStore(driver)
+  const isIn = entitiesIn(store.context, SOME_BUCKETS)
+  let id = store.newId()
+  while (!isIn(parseId(id))) id = store.newId()
+  await store.put({ n: 1 }, { id })
+  const consumed = new Consumed()
+  let isDown = true
+  consumed.onChange = () => {
+    if (isDown) throw new Error('never')
+  }
+  let isBehind = false
+  let rounds = 0
+  const behind = faultyDriver(driver, ({ shard, operation }) => {
+    if (shard === 0 && operation === 'pageOfChanges') rounds++
+    if (!isBehind || shard !== 1 || operation !== 'pageOfChanges') return undefined
+    throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard does not answer.')
+  })
+  await using consuming = await openStore(behind)
+  await using _ = consumed.start(consuming, { maxAttempts: 1 })
+  await poll(async () => (await readDeadLetters(store, 'search')).length).toBe(1)
+  isDown = false
+  await moveUntil(mover, 'emptying')
+  await finishMoves(mover)
+  isBehind = true
+  await store.put({ n: 2 }, { id })
+  await moveUntil(mover, 'emptying', { ...PLAN, from: 1, to: 0 })
+  await store.put({ n: 3 }, { id })
+  expect(await replayDeadLetters(store, 'search')).toBe(1)
+  const failing = async (): Promise<unknown> =>
+    (await readConsumers(store))[0]?.shards.map((shard) => shard.failing)
+  await poll(async () => (await readDeadLetters(store, 'search')).length).toBe(0)
+  const before = rounds
+  await poll(() => rounds).toBeGreaterThan(before + 10)
+  isBehind = false
+  await consumed.reach(await versionsOf(store))
+  // The move waits until the consumer has handled everything on its source.
+  await finishMoves(mover)
+  await poll(failing).toEqual([0, 0])
+  expect(consumed.backwards()).toEqual([])
+  expect(consumed.versions.get(id)!.length).toBeGreaterThan(1)
 })
