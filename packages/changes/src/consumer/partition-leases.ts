@@ -84,8 +84,8 @@ export function createPartitionLeases(
   let sureUntil = -Infinity
   const isSure = (): boolean => elapsed() < sureUntil
   let owner = context.random.uuid()
-  /** True after a write of records without an answer, or the end of a lease, until `changeOwner`. */
-  let mayComeLate = false
+  /** True after a write of records without an answer, and after the end of a lease, until `changeOwner`. */
+  let needsNewOwner = false
   let isWaiting = false
   /** Writes of records, one at a time. */
   const turn = pLimit(1)
@@ -111,7 +111,7 @@ export function createPartitionLeases(
     try {
       return await tasks().saveAll(texts, owner, forMs)
     } catch (error) {
-      mayComeLate ||= isUnanswered(error)
+      needsNewOwner ||= isUnanswered(error)
       throw error
     }
   }
@@ -132,23 +132,23 @@ export function createPartitionLeases(
     for (const partition of partitions) {
       partition.isHeld = false
       held.delete(partition.number)
-      mayComeLate = true
+      needsNewOwner = true
     }
   }
 
   /**
-   * Goes on as another owner if a write of the present one may still take place: that changes no record then. The partitions stay with this
+   * Goes on as another owner if the present one may not write any more: its late writes change no record then. The partitions stay with this
    * process, because their handlers may be running. Gives them up if there is no answer once more; the leases expire.
    */
   async function changeOwner(): Promise<void> {
-    if (!mayComeLate) return
+    if (!needsNewOwner) return
     const partitions = [...held.values()]
     const waiting = waitingTask(consumer)
     const texts = new Map([...textsOf(partitions), ...(isWaiting ? [[waiting, ''] as const] : [])])
     const nextOwner = context.random.uuid()
     const become = (next: string, kept: ReadonlySet<string>): void => {
       owner = next
-      mayComeLate = false
+      needsNewOwner = false
       isWaiting = kept.has(waiting)
       drop(partitions.filter(({ number }) => !kept.has(taskOf(number))))
     }
@@ -207,7 +207,7 @@ export function createPartitionLeases(
       for (const number of untouched.keys()) hold(number, place, since)
     } catch (error) {
       const texts = Array.from(untouched, ([number, text]): [string, string] => [taskOf(number), text])
-      mayComeLate = true
+      needsNewOwner = true
       await write(new Map(texts), 0)
       throw error
     }
