@@ -1,8 +1,8 @@
-import type { CallOptions } from '@looseleaf/core'
+import { parseId, type CallOptions } from '@looseleaf/core'
 import { elapsedBy } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import type { LetterList } from '@looseleaf/protocol/internal'
-import { editLettersOf, readLetters, type StoredLetter } from '../records/dead-letters.ts'
+import { PARTITIONS, shardAt, type LetterList } from '@looseleaf/protocol/internal'
+import { addLetters, editLettersOf, readLetters, type StoredLetter } from '../records/dead-letters.ts'
 import type { Failing } from '../records/partition-record.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 import { MAX_FAILING } from './row-handler.ts'
@@ -14,7 +14,7 @@ export interface Replays {
     partitions: readonly HeldPartition[],
     options: CallOptions,
   ): Promise<ReadonlyMap<HeldPartition, WantedLetters>>
-  /** Turns letters into failing changes. Dead ones are due now. */
+  /** Turns letters into failing changes, of the partitions that have their entities by now. Dead ones are due now. */
   take(partition: HeldPartition, wanted: WantedLetters, options: CallOptions): Promise<void>
 }
 
@@ -48,8 +48,9 @@ export function createReplays(
       })
       return new Map(wanted.filter(([, { dead, moved }]) => dead.length + moved.length > 0))
     },
-    async take(partition, { dead, moved }, options) {
+    async take(partition, wanted, options) {
       const { failing } = partition
+      const { dead, moved } = await withoutMisplaced(partition, wanted, options)
       for (const letter of dead) failing.set(letter.id, failingOf(letter, 0))
       for (const letter of moved)
         if ((failing.get(letter.id)?.version ?? -1) < letter.version)
@@ -60,6 +61,53 @@ export function createReplays(
       await remove(partition, 'dead', dead, options)
       await remove(partition, 'moved', moved, options)
     },
+  }
+
+  /**
+   * Passes letters on to the partitions that have the rows of their entities, and returns the others. An entity gets another partition when it
+   * comes back to its shard, and when it is put again after its tombstone was purged. Two partitions would hand its states over at once.
+   */
+  async function withoutMisplaced(
+    partition: HeldPartition,
+    { dead, moved }: WantedLetters,
+    options: CallOptions,
+  ): Promise<WantedLetters> {
+    const letters = [...dead.map((letter) => ({ ...letter, attempts: 0 })), ...moved]
+    const ids = letters.map(({ id }) => parseId(id))
+    const rows = await shardAt(context, shard).entities.checksums(ids, options)
+    const numbers = new Map(
+      letters.map(({ id }, i) => [id, (rows[i]?.addedId ?? partition.number) % PARTITIONS]),
+    )
+    const isHere = ({ id }: StoredLetter): boolean => numbers.get(id) === partition.number
+    const misplaced = Map.groupBy(
+      letters.filter((letter) => !isHere(letter)),
+      ({ id }) => numbers.get(id) as number,
+    )
+    const added = new Set<string>()
+    for (const [number, some] of misplaced) {
+      const isAdded = await addLetters(
+        context,
+        consumer,
+        { shard, partition: number, list: 'moved' },
+        some,
+        options,
+      )
+      for (const [i, { id }] of some.entries()) if (isAdded[i]) added.add(id)
+    }
+    // The removals come after the letters on the same disk.
+    await remove(
+      partition,
+      'dead',
+      dead.filter(({ id }) => added.has(id)),
+      options,
+    )
+    await remove(
+      partition,
+      'moved',
+      moved.filter(({ id }) => added.has(id)),
+      options,
+    )
+    return { dead: dead.filter(isHere), moved: moved.filter(isHere) }
   }
 
   async function remove(
