@@ -1,0 +1,75 @@
+import { parseId, type EntityId } from '@looseleaf/core'
+import { PARTITIONS, type LetterList } from '@looseleaf/protocol/internal'
+import type { DataStore } from '@looseleaf/store'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Search } from '../../test/search.ts'
+import { addLetters, editLetters, readLetters, type StoredLetter } from '../records/dead-letters.ts'
+import type { Failing } from '../records/partition-record.ts'
+import type { HeldPartition } from './partition-leases.ts'
+import { createReplays, type Replays } from './replays.ts'
+
+let search: Search
+let store: DataStore
+let id: EntityId
+let shard: number
+/** The partition that has the entity, and another one. */
+let own: number
+let other: number
+let partition: HeldPartition
+let replays: Replays
+
+beforeEach(async () => {
+  search = await Search.begin()
+  store = await search.openStore()
+  ;({ id } = await store.put({ n: 1 }))
+  shard = store.context.router.shardOfId(parseId(id))
+  const [row] = await search.memory.shards[shard]!.entities.checksums([parseId(id)])
+  own = row!.addedId % PARTITIONS
+  other = (own + 1) % PARTITIONS
+  const place = { updated: 1, addedId: 0 }
+  partition = { number: other, place, since: 1, failing: new Map(), isHeld: true }
+  replays = createReplays(store.context, 'search', shard, { save: async () => {} })
+})
+afterEach(() => search.end(store))
+
+const failing = (of: EntityId): Failing => ({ id: of, version: 1, attempts: 7, error: 'never', failedAt: 1 })
+
+/** Adds letters to a list of the partition that does not have the entity, and marks dead ones for replay. */
+async function addToOther(list: LetterList, ids: readonly EntityId[]): Promise<void> {
+  await addLetters(store.context, 'search', { shard, partition: other, list }, ids.map(failing), {})
+  const mark = (letter: StoredLetter): readonly StoredLetter[] => [{ ...letter, replay: true }]
+  await editLetters(store.context, 'search', () => true, mark, {})
+}
+
+async function takeAll(): Promise<void> {
+  for (const [held, wanted] of await replays.readWanted([partition], {})) await replays.take(held, wanted, {})
+}
+
+async function lettersIn(number: number, list: LetterList): Promise<readonly (readonly [string, number])[]> {
+  const letters = (await readLetters(store.context, 'search', shard, [number], {}))[list].get(number) ?? []
+  return letters.map((letter) => [letter.id, letter.attempts])
+}
+
+test.each([
+  ['dead', 0],
+  ['moved', 7],
+] as const)(
+  'a letter of the %s ones whose entity has another partition is passed on to that one, with %i attempts',
+  async (list, attempts) => {
+    const purged = store.newId()
+    await addToOther(list, [id, purged])
+    await takeAll()
+    expect([...partition.failing.keys()]).toEqual([purged])
+    expect(await lettersIn(other, list)).toEqual([])
+    expect(await lettersIn(own, 'moved')).toEqual([[id, attempts]])
+  },
+)
+
+test('a letter stays while the list of the partition that has its entity is full', async () => {
+  const ids = Array.from({ length: 10_000 }, () => store.newId())
+  await addLetters(store.context, 'search', { shard, partition: own, list: 'moved' }, ids.map(failing), {})
+  await addToOther('dead', [id])
+  await takeAll()
+  expect(partition.failing.size).toBe(0)
+  expect(await lettersIn(other, 'dead')).toEqual([[id, 7]])
+})
