@@ -7,6 +7,7 @@ import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { gone, Search, until } from '../../test/search.ts'
 import type { ChangedEntity } from './changed-entity.ts'
+import { createWaitingRows } from './waiting-rows.ts'
 
 const PLAN = { from: 0, to: 1, buckets: '0-1023' }
 
@@ -78,4 +79,23 @@ test('a former shard that does not answer holds up only the partition with a cha
   answer()
   await until(() => ids.every((other) => handled.has(other)) && handled.get(id)!.length > 1)
   expect(handled.get(id)!.at(-1)).toBe(version)
+})
+
+test('a failing change waits for the answer of another shard, which is asked once meanwhile, and again after an error', async () => {
+  const change = { id: store.newId(), version: 1, attempts: 1, error: '', failedAt: 1 }
+  const answers: PromiseWithResolvers<boolean>[] = []
+  let isKnown = false
+  const isNext = (): boolean | Promise<boolean> => {
+    if (isKnown) return true
+    answers.push(Promise.withResolvers<boolean>())
+    return answers.at(-1)!.promise
+  }
+  const waiting = createWaitingRows(store.context.time, { isNext, turnOf: () => 'give' }, () => {})
+  expect([waiting.mayRetry(change), waiting.mayRetry(change), answers.length]).toEqual([false, false, 1])
+  answers[0]!.reject(new Error('gone'))
+  await until(() => !waiting.mayRetry(change) && answers.length === 2)
+  isKnown = true
+  expect(waiting.mayRetry(change)).toBe(false)
+  answers[1]!.resolve(true)
+  await until(() => waiting.mayRetry(change))
 })
