@@ -20,7 +20,7 @@ import {
 } from '@looseleaf/index-engine/internal'
 import { badMove, checkedPlan, type PlannedMove } from './checked-plan.ts'
 import type { MoveWork } from './move-work.ts'
-import { changeOwn, isSameMove, loadOwn, type OwnBuckets } from './own-buckets.ts'
+import { durableOwn, isSameMove, loadOwn, type OwnBuckets } from './own-buckets.ts'
 
 /**
  * Announces a move in the catalogs of all shards, with the phase `both`. Resolves when every shard has it: from then on no entity is
@@ -44,7 +44,7 @@ export async function announceMove(
   for (;;) {
     // By a record of deletes that a crash undoes, a later mover would begin the deletes when the buckets are in this move.
     const { revision: emptiedAt, lastMove } = await requireEmptied(context, plan, (number) =>
-      changeOwn(context, number, () => undefined, options),
+      durableOwn(context, number, options),
     )
     let announced: LayoutMove | undefined
     const catalog = await changeCatalogContents(

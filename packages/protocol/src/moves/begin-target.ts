@@ -15,7 +15,7 @@ import type { MoveWork } from './move-work.ts'
 import { keptCopy, withoutCopies } from './missing-copies.ts'
 import { lostTarget } from './owner-faults.ts'
 import {
-  changeOwn,
+  durableOwn,
   hasAttempt,
   loadOwn,
   ofMove,
@@ -52,7 +52,7 @@ export async function beginTarget(
   number: number,
   options: CallOptions = {},
 ): Promise<void> {
-  const target = await changeOwn(context, number, () => undefined, options)
+  const target = await durableOwn(context, number, options)
   const sources = new Set((target.serves.coming ?? []).map(({ from }) => from))
   for (const from of sources) {
     let due = await dueFrom(context, from, number, target, options)
@@ -63,7 +63,7 @@ export async function beginTarget(
       if (tries === MAX_TRIES) throw changedTooOften(context, number, due)
       await context.time.sleep(backOffMs(tries, PAUSES), options.signal)
       // Another process has changed the target, or it lacks some of the copies since.
-      const now = await changeOwn(context, number, () => undefined, options)
+      const now = await durableOwn(context, number, options)
       due = await dueFrom(context, from, number, now, options)
     }
   }
@@ -130,7 +130,7 @@ async function dueFrom(
   const visible = await loadOwn(context, from, options)
   if (!visible.serves.away?.some(isDue)) return []
   // A record that is there before and after a flush is durable.
-  const { serves } = await changeOwn(context, from, () => undefined, options, visible)
+  const { serves } = await durableOwn(context, from, options, visible)
   const due = (serves.away ?? []).filter(isDue)
   const lacking = new Set(await withoutCopies(context, number, due, options))
   return due.filter((away) => !lacking.has(away)).map((away) => ({ ...away, from }))

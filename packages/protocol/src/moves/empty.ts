@@ -11,6 +11,7 @@ import {
   announcedIn,
   bucketsOfMove,
   changeOwn,
+  durableOwn,
   loadOwn,
   ofMove,
   ofOthers,
@@ -73,10 +74,10 @@ async function recordDeletes(work: MoveWork): Promise<OwnBuckets | AwaitedConsum
 /** Resolves with a durable state of a shard's buckets after a move has ended or was undone. A shard that has lost the end by a failover gets it again. */
 export async function ownAfterEnd(work: MoveWork, number: number): Promise<OwnBuckets> {
   const { context, move, signal } = work
-  const own = await changeOwn(context, number, () => undefined, { signal })
+  const own = await durableOwn(context, number, { signal })
   if (announcedIn(own, move) === undefined) return own
   await completeAnnouncement(work)
-  return requireEnded(work, number, await changeOwn(context, number, () => undefined, { signal }))
+  return requireEnded(work, number, await durableOwn(context, number, { signal }))
 }
 
 /**

@@ -4,7 +4,7 @@ import { keptRowsMs } from '@looseleaf/index-engine/internal'
 import { announceUndo, completeAnnouncement, withdrawMove, withdrawUndo } from './announce.ts'
 import { discardAll, ownAfterEnd, type Emptied } from './empty.ts'
 import { UNCHECKED_WAIT_MS, type MoveWork } from './move-work.ts'
-import { announcedIn, changeOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
+import { announcedIn, changeOwn, durableOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
 
 /**
  * Undoes a move of which no bucket has changed its owner: announces `undoing`, by which source and target refuse further steps of the move,
@@ -40,7 +40,7 @@ export async function undoMove(work: MoveWork): Promise<Emptied | undefined> {
 export async function takeBack(work: MoveWork): Promise<boolean> {
   const { context, move, signal } = work
   // Durable: 1. An undo is withdrawn because of a record that a crash undoes. 2. Another process ends the attempt, and goes on with the undo.
-  let source = await changeOwn(context, move.from, () => undefined, { signal })
+  let source = await durableOwn(context, move.from, { signal })
   if (!hasGivenUp(work, source)) {
     await announceUndo(work)
     source = await endAttempt(work)
