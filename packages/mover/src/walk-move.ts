@@ -115,12 +115,10 @@ async function empty(job: MoveJob): Promise<void> {
   const elapsed = elapsedBy(work.context.time)
   const began = elapsed()
   for (;;) {
-    const emptied = await inTurn(job, () => emptySource(work))
-    if (emptied === undefined || 'entities' in emptied) {
-      if (emptied !== undefined) record.counts.emptied += emptied.entities + emptied.rows
-      break
-    }
-    record.waitsFor = awaitedText(work.move, emptied.awaits)
+    const { entities, rows, awaits } = await inTurn(job, () => emptySource(work))
+    record.counts.emptied += entities + rows
+    if (awaits.length === 0) break
+    record.waitsFor = awaitedText(work.move, awaits)
     if (elapsed() - began >= tuning.consumersMs) {
       // Reports look at the consumers anew while no process has the move.
       record.waitsFor = ''

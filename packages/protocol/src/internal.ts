@@ -103,7 +103,7 @@ export { compareEntities, countExtra, type Comparison } from './moves/compare-en
 export { copyEntities, type Copied, type CopiedPage, type CopyRange } from './moves/copy-entities.ts'
 export { copyLast, type LastCopy } from './moves/last-copy.ts'
 export { copyIndexRows, type CopiedRows } from './moves/copy-rows.ts'
-export { consumersBehind, emptySource, type AwaitedConsumers, type Emptied } from './moves/empty.ts'
+export { consumersBehind, emptySource } from './moves/empty.ts'
 export { groupsOf, handOver, seal, unseal } from './moves/hand-over.ts'
 export { checkedPlan, type PlannedMove } from './moves/checked-plan.ts'
 export { completeAnnouncement, movableLayout, objectionsTo } from './moves/announce.ts'

@@ -78,7 +78,7 @@ test('a source is emptied page by page, and the lease of the move is kept betwee
   )
   const throttle = createThrottle(work.context.time, page)
   const emptied = await emptySource({ ...work, throttle, onStatement })
-  expect(emptied).toEqual({ entities, rows: before - (await rowsIn(moving, 0)) })
+  expect(emptied).toEqual({ entities, rows: before - (await rowsIn(moving, 0)), awaits: [] })
   const pages = [entities, ...sizes].reduce((sum, size) => sum + Math.ceil(size / page), 0)
   expect(sent.discard).toBeGreaterThan(2)
   expect(sent.remove).toBeGreaterThan(2)
@@ -97,7 +97,11 @@ test('a source is emptied although an index is dropped meanwhile, and rejects wi
   await expect(emptySource(work)).rejects.toBe(error)
   error = new LooseleafError('INDEX_NOT_FOUND', 'The index was dropped.')
   // Without a lease to keep.
-  expect(await emptySource(moving.work)).toEqual({ entities: 0, rows: before - (await rowsIn(moving, 0)) })
+  expect(await emptySource(moving.work)).toEqual({
+    entities: 0,
+    rows: before - (await rowsIn(moving, 0)),
+    awaits: [],
+  })
   expect(await rowsIn(moving, 0)).toBeLessThan(before)
 })
 
@@ -134,7 +138,7 @@ test('a source gets no record of deletes if all of its buckets have come back be
     isBack = true
     return { before: () => moving.setServes(0, { ...serves, owns: OWNED[0] }) }
   }
-  expect(await emptySource(work)).toBeUndefined()
+  expect(await emptySource(work)).toEqual({ entities: 0, rows: 0, awaits: [] })
   expect((await moving.servesOf(0)).away).toEqual(serves.away)
   expect(await entitiesOn(moving, 0)).toBe(5)
 })
@@ -257,7 +261,7 @@ test('a source that loses the record of its deletes keeps what a consumer has to
       },
     }
   }
-  expect(await emptySource(work)).toEqual({ awaits: ['mail'] })
+  expect(await emptySource(work)).toEqual({ entities: 0, rows: 0, awaits: ['mail'] })
   expect(await entitiesOn(moving, 0)).toBe(12)
   expect(await moving.servesOf(0)).toEqual(serves)
 })

@@ -24,23 +24,29 @@ export interface Emptied {
   readonly rows: number
 }
 
-/** Consumers that have changes to handle on the source before its rows may be deleted. */
-export interface AwaitedConsumers {
-  /** Names of the consumers, at least one. */
+/** Rows that were deleted at a source. */
+export interface EmptiedSource extends Emptied {
+  /** Names of the consumers that have changes to handle there first. Its rows are deleted once there are none. */
+  readonly awaits: readonly string[]
+}
+
+/** A durable state of a shard's buckets, and the consumers to wait for before its rows may be deleted. */
+interface DeletesLook {
+  readonly own: OwnBuckets
   readonly awaits: readonly string[]
 }
 
 /**
  * Deletes the entities, pending rows, index rows and claims of a move at its source, after `endMove`. The source's record says so first.
- * Leaves buckets alone that the source may have again by now; resolves with undefined if these are all. Deletes nothing while consumers
- * have to read the rows, and resolves with their names. Throws `CONFLICT` if the target has lost the buckets. Repeatable.
+ * Leaves buckets alone that the source may have again by now. Deletes nothing while consumers have to read the rows, and resolves with their
+ * names. Throws `CONFLICT` if the target has lost the buckets. Repeatable.
  *
  * Every delete carries the epoch of the source by which the buckets were somewhere else:
  * 1. A mover is suspended before it sends a delete.
  * 2. The buckets come back by a later move.
  * 3. The delete would take a committed entity, or an index row that it needs.
  */
-export function emptySource(work: MoveWork): Promise<Emptied | AwaitedConsumers | undefined> {
+export function emptySource(work: MoveWork): Promise<EmptiedSource> {
   return discardAll(work, work.move.from, () => recordDeletes(work))
 }
 
@@ -48,27 +54,27 @@ export function emptySource(work: MoveWork): Promise<Emptied | AwaitedConsumers 
  * Lets the source's record say that its rows are deleted, unless it has a use for all of them. Resolves with a durable state of its buckets, or
  * with the consumers that have to read the rows first.
  */
-async function recordDeletes(work: MoveWork): Promise<OwnBuckets | AwaitedConsumers> {
+async function recordDeletes(work: MoveWork): Promise<DeletesLook> {
   const { context, move, signal } = work
   await requireBegun(work)
   // The record of another mover is relied on only if it is on disk.
   const own = await ownAfterEnd(work, move.from)
-  if (foreignBuckets(work, own) === '' || isEmptied(work, own)) return own
+  if (foreignBuckets(work, own) === '' || isEmptied(work, own)) return { own, awaits: [] }
   const behind = await consumersBehind(work)
-  if (behind.length > 0) return { awaits: behind }
+  if (behind.length > 0) return { own, awaits: behind }
   // A follower that begins at this floor or later finds all of the entities on the target, which has begun.
   const floor = await sourceOf(work).entities.raiseFloor({ signal })
   // The raise is a flushed commit, so places that were there before and after it are durable. A consumer whose name is not there yet will
   // raise the floor once more before it begins.
   const stillBehind = await consumersBehind(work, floor)
-  if (stillBehind.length > 0) return { awaits: stillBehind }
+  if (stillBehind.length > 0) return { own, awaits: stillBehind }
   const recorded = await changeOwn(
     context,
     move.from,
     (source) => (foreignBuckets(work, source) === '' ? undefined : emptied(work, source, floor)),
     { signal },
   )
-  return requireEnded(work, move.from, recorded)
+  return { own: requireEnded(work, move.from, recorded), awaits: [] }
 }
 
 /** Resolves with a durable state of a shard's buckets after a move has ended or was undone. A shard that has lost the end by a failover gets it again. */
@@ -123,8 +129,7 @@ export async function consumersBehind(
 }
 
 /**
- * Deletes everything on a shard of the move's buckets for which it has no use; resolves with undefined if it may have one for all of them. `look`
- * resolves with a durable state of the shard's buckets, or with consumers to wait for.
+ * Deletes everything on a shard of the move's buckets for which it has no use, unless `look` resolves with consumers to wait for.
  *
  * Each change of the shard's catalog, such as a new index, ends the deletes under its last epoch. They go on under the new one from where they
  * were. They begin again if the buckets are others, or if a failover has undone the record that the rows are deleted: it has undone the deletes, too.
@@ -132,14 +137,13 @@ export async function consumersBehind(
 export async function discardAll(
   work: MoveWork,
   number: number,
-  look: () => Promise<OwnBuckets | AwaitedConsumers>,
-): Promise<Emptied | AwaitedConsumers | undefined> {
+  look: () => Promise<DeletesLook>,
+): Promise<EmptiedSource> {
   let [progress, of] = [noDiscardProgress(), '']
   for (;;) {
-    const own = await look()
-    if ('awaits' in own) return own
+    const { own, awaits } = await look()
     const buckets = foreignBuckets(work, own)
-    if (buckets === '') return undefined
+    if (awaits.length > 0 || buckets === '') return { entities: 0, rows: 0, awaits }
     const floors = ofMove(own.serves.away, work.move.id).map(({ emptied: floor }) => floor)
     const found = [buckets, ...floors].join(' ')
     if (found !== of) [progress, of] = [noDiscardProgress(), found]
@@ -147,7 +151,7 @@ export async function discardAll(
     try {
       await discardAt(work, number, buckets, epoch, progress)
       await discardRowsAt(work, number, buckets, epoch, progress)
-      return { entities: progress.entities, rows: progress.removed }
+      return { entities: progress.entities, rows: progress.removed, awaits }
     } catch (error) {
       if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
     }

@@ -79,7 +79,10 @@ function hasGivenUp({ move }: MoveWork, { serves }: OwnBuckets): boolean {
 /** Deletes the copies at the target, except those of buckets that a later move brings there. The record of the attempt stays until they are deleted. */
 async function discardCopies(work: MoveWork): Promise<Emptied> {
   const { context, move, signal } = work
-  const discarded = await discardAll(work, move.to, () => ownAfterEnd(work, move.to))
+  const { entities, rows } = await discardAll(work, move.to, async () => ({
+    own: await ownAfterEnd(work, move.to),
+    awaits: [],
+  }))
   await changeOwn(
     context,
     move.to,
@@ -89,7 +92,7 @@ async function discardCopies(work: MoveWork): Promise<Emptied> {
         : { ...serves, coming: ofOthers(serves.coming, move.id) },
     { signal },
   )
-  return discarded !== undefined && 'entities' in discarded ? discarded : { entities: 0, rows: 0 }
+  return { entities, rows }
 }
 
 /** Makes the error of an undo that comes too late. */
