@@ -1,11 +1,11 @@
 import { formatId, parseId, type Driver, type Time } from '@looseleaf/core'
-import type { IndexRow, ShardCatalog } from '@looseleaf/core/internal'
+import type { CatalogEntry, ClaimTable, IndexRow, ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
-import { tableSpec } from '@looseleaf/index-engine/internal'
+import { changeCatalogContents, tableSpec } from '@looseleaf/index-engine/internal'
 import type { MoveProgress } from '@looseleaf/mover'
 import { moveBuckets, movesOf } from '@looseleaf/mover/internal'
-import { announceMove, copyIndexRows, createThrottle } from '@looseleaf/protocol/internal'
+import { announceMove, copyIndexRows, createThrottle, type MoveWork } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
@@ -94,7 +94,18 @@ test('a move takes a key at its target from an entity that does not hold it at t
   expect(formatId(claim!.entityId)).toBe(id)
 })
 
-test('a key that another entity takes at the source while the target is looked at stays its own at the target', async () => {
+interface OneKey {
+  readonly driver: Driver
+  readonly work: MoveWork
+  readonly entry: CatalogEntry
+  /** The claim of the entity that has the key at the target. */
+  readonly claim: IndexRow
+  claimsOn(shard: number): ClaimTable
+  claimOn(shard: number): Promise<IndexRow>
+}
+
+/** Announces a move of a key that one entity has at the source, and another one at the target. */
+async function twoWithOneKey(plan: FaultPlan = () => undefined): Promise<OneKey> {
   const driver = await memoryShards(2).connect()
   const before = await DataStore.open({ shards: keepOpen(driver), migrate: true })
   const name = ['a', 'b', 'c', 'd', 'e'].find(
@@ -102,32 +113,57 @@ test('a key that another entity takes at the source while the target is looked a
   )!
   const [first, second] = await before.putMany([{}, { name }])
   await before.close()
-  let isLooked = false
-  const plan: FaultPlan = ({ shard, operation }) =>
-    isLooked && shard === 1 && operation === 'rowsOf' ? { before: takeBySecond } : undefined
   const shards = keepOpen(faultyDriver(driver, plan))
   const store = await DataStore.open({ shards, indexes: [byName], migrate: true, time: leapingTime() })
   onTestFinished(() => store.close())
   await store.put({ name }, { id: first!.id })
   const { context } = store
   const entry = context.catalog.current().indexes.find(({ unique }) => unique)!
-  const claimsOn = (shard: number) => driver.shards[shard]!.claims(tableSpec(entry))
-  const claimOn = async (shard: number) =>
-    (await driver.shards[shard]!.index(tableSpec(entry)).scan({ prefix: [], order: 'asc', limit: 1 }))[0]!
   const claim = { key: [Buffer.from(name)], entityId: parseId(second!.id), version: second!.version }
+  const claimsOn = (shard: number): ClaimTable => driver.shards[shard]!.claims(tableSpec(entry))
   await claimsOn(1).take([claim])
+  const move = await announceMove(context, { from: 0, to: 1, buckets: '0-2047' })
+  return {
+    driver,
+    work: { context, move, throttle: createThrottle(context.time, undefined), signal: undefined },
+    entry,
+    claim,
+    claimsOn,
+    async claimOn(shard) {
+      const table = driver.shards[shard]!.index(tableSpec(entry))
+      return (await table.scan({ prefix: [], order: 'asc', limit: 1 }))[0]!
+    },
+  }
+}
+
+test('a key that another entity takes at the source while the target is looked at stays its own at the target', async () => {
+  let isLooked = false
+  const { work, entry, claim, claimsOn, claimOn } = await twoWithOneKey(({ shard, operation }) =>
+    isLooked && shard === 1 && operation === 'rowsOf' ? { before: takeBySecond } : undefined,
+  )
   async function takeBySecond(): Promise<void> {
     isLooked = false
     const version = 1 + (await claimOn(0)).version
     await claimsOn(0).swap(await claimOn(0), { ...claim, version })
     await claimsOn(1).take([{ ...claim, version }])
   }
-  const move = await announceMove(context, { from: 0, to: 1, buckets: '0-2047' })
-  const work = { context, move, throttle: createThrottle(context.time, undefined), signal: undefined }
   isLooked = true
   await copyIndexRows(work, entry, { comparing: false })
   expect(isLooked).toBe(false)
-  expect(formatId((await claimOn(1)).entityId)).toBe(second!.id)
+  expect((await claimOn(1)).entityId).toEqual(claim.entityId)
+})
+
+test('a mover frees no key once another move has got the number of its own by a failover', async () => {
+  const { driver, work, entry, claim, claimOn } = await twoWithOneKey()
+  await changeCatalogContents(driver, ({ layout, ...contents }) => ({
+    ...contents,
+    layout: { ...layout!, moves: [{ ...work.move, from: 1, to: 0, buckets: '4000' }] },
+  }))
+  await expect(copyIndexRows(work, entry, { comparing: false })).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: 'Move 1 cannot go on here: it has ended.',
+  })
+  expect((await claimOn(1)).entityId).toEqual(claim.entityId)
 })
 
 test('a claim that a filler takes at the source, while the target frees its key, is taken at the target by another pass', async () => {

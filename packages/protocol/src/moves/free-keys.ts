@@ -3,7 +3,8 @@ import type { CatalogEntry } from '@looseleaf/core/internal'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { rowText } from '../row-pages.ts'
 import type { DuplicateKey } from '../write-early.ts'
-import { endedMove, sourceOf, targetOf, type MoveWork } from './move-work.ts'
+import { requireAnnounced } from './attempt.ts'
+import { sourceOf, targetOf, type MoveWork } from './move-work.ts'
 import { loadOwn } from './own-buckets.ts'
 
 /**
@@ -30,9 +31,8 @@ export async function freeKeys(
   if (duplicates.length === 0) return 0
   const { context, move, signal } = work
   const spec = tableSpec(entry)
-  const { catalog } = await loadOwn(context, move.to, { signal })
-  if (!catalog.layout?.moves?.some(({ id, phase }) => id === move.id && phase === 'both'))
-    throw endedMove(move, `shard ${move.to} does not have it in the phase "both"`)
+  const target = await loadOwn(context, move.to, { signal })
+  requireAnnounced(work, target)
   const claims = duplicates.map(({ claim }) => claim)
   const [atTarget = []] = await targetOf(work).rowsOf(
     [spec],
@@ -54,7 +54,7 @@ export async function freeKeys(
   })
   try {
     if (removals.length > 0)
-      await targetOf(work).index(spec).remove(removals, { epoch: catalog.epoch, signal })
+      await targetOf(work).index(spec).remove(removals, { epoch: target.catalog.epoch, signal })
   } catch (error) {
     // The other pass finds the holders by the new catalog.
     if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
