@@ -106,9 +106,12 @@ async function compareRows(job: MoveJob): Promise<number | undefined> {
   for (;;) {
     const { found, later, freed } = await copyAllRows(job, { comparing: true })
     hasFreed ||= freed > 0
-    lease.record.waitsFor = later === 0 ? '' : `a failover may give ${later} of its claims to other entities`
+    const delayMs = deleteDelayMs(work.context)
+    const restored = delayMs > 0 ? ', or that a failover may restore with their keys (deleteDelayMs)' : ''
+    lease.record.waitsFor =
+      later === 0 ? '' : `other entities that compete for ${later} of its claims${restored}`
     if (later + freed === 0) return hasFreed ? undefined : found
-    if (later > 0) await lease.sleep(Math.max(tuning.pollMs, deleteDelayMs(work.context)))
+    if (later > 0) await lease.sleep(Math.max(tuning.pollMs, delayMs))
   }
 }
 

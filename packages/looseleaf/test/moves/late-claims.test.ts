@@ -63,7 +63,10 @@ test('a move waits until its target can take over the claim of an attempt that a
   onTestFinished(() => mover.close())
   expect(await moveBuckets(mover, { from: 0, to: 1, buckets: '0-2047' })).toMatchObject({ state: 'done' })
   // The lease is renewed each ten seconds of the wait, which is as long as `deleteDelayMs`.
-  expect(waits).toContainEqual([10_000, 'a failover may give 1 of its claims to other entities'])
+  expect(waits).toContainEqual([
+    10_000,
+    'other entities that compete for 1 of its claims, or that a failover may restore with their keys (deleteDelayMs)',
+  ])
   expect([...later]).toEqual([undefined])
   const [claim] = await driver.shards[1]!.index(claims).scan({ prefix: [], order: 'asc', limit: 1 })
   expect(formatId(claim!.entityId)).toBe(id)

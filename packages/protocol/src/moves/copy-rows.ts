@@ -19,7 +19,10 @@ export interface CopiedRows {
   readonly found: number
   /** Rows among these that were written at the target. */
   readonly written: number
-  /** Claims among these that the target cannot take yet: for `deleteDelayMs` a failover may restore another entity that had the key. */
+  /**
+   * Claims among these that the target cannot take yet: other entities compete for the key, or for `deleteDelayMs` a failover may restore one
+   * that had it.
+   */
   readonly later: number
   /** Claims among these whose keys other entities had at the target. Only a pass without any shows that the target has all claims. */
   readonly freed: number
