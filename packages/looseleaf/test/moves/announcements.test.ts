@@ -157,6 +157,44 @@ test('an announcement of another process that a crash undoes is made again under
   expect((await layoutOf(1)).moves).toEqual([other, move])
 })
 
+test('an announcement of another process is returned although its move ends during the call', async () => {
+  const move: LayoutMove = { id: 1, ...PLAN, phase: 'both' }
+  await setMoves([move])
+  let flushes = -Infinity
+  const late = await openStore(
+    faultyDriver(driver, ({ operation }) =>
+      // The look before the announcement flushes each shard once.
+      operation === 'flush' && ++flushes === 4
+        ? { before: () => endMove({ context: store.context, move } as MoveWork) }
+        : undefined,
+    ),
+  )
+  onTestFinished(() => late.close())
+  flushes = 0
+  expect(await announceMove(late.context, PLAN)).toEqual(move)
+  expect(await layoutOf(0)).toMatchObject({ revision: 2, moves: [] })
+})
+
+test('an announcement that other processes undo each time is given up', async () => {
+  let losses = -Infinity
+  const losing = await openStore(
+    faultyDriver(driver, ({ shard, operation }) =>
+      shard === 0 && operation === 'change' && ++losses > 0 && losses <= 60
+        ? { after: () => setMoves([], 10 * losses) }
+        : undefined,
+    ),
+  )
+  onTestFinished(() => losing.close())
+  losses = 0
+  await expect(announceMove(losing.context, PLAN)).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message:
+      'Other processes changed the layout 50 times in a row, so the move of buckets 0-9 was not announced. Try again when they are done.',
+  })
+  expect(losses).toBe(50)
+  expect((await layoutOf(0)).moves).toEqual([])
+})
+
 test('a move that another one has replaced by a failover is announced again, also if its buckets are among the others', async () => {
   const other: LayoutMove = { id: 1, ...PLAN, buckets: '0-4', phase: 'both' }
   const losing = await openLosing(other)

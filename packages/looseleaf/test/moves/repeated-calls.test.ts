@@ -71,6 +71,27 @@ test('a call takes up no other move, and none that is being undone', async () =>
   expect(await movesOf(mover)).toMatchObject([{ id: 1 }, { id: 99 }])
 })
 
+test('a call returns a move that another process announces and ends while the call begins', async () => {
+  const driver = await memoryShards(2).connect()
+  const before = await contentsOf(await filledStore(driver, 100))
+  const other = await openStore(driver, leapingTime())
+  let flushes = -Infinity
+  const late = faultyDriver(driver, ({ operation }) => {
+    if (operation !== 'flush') return undefined
+    flushes++
+    if (flushes === 1) return { before: async () => void (await announceMove(other.context, PLAN)) }
+    // The announcement was found, and is looked at again.
+    if (flushes === 4) return { before: async () => void (await moveBuckets(other, PLAN)) }
+    return undefined
+  })
+  const store = await openStore(late, leapingTime())
+  flushes = 0
+  expect(await moveBuckets(store, PLAN)).toMatchObject({ id: 1, state: 'done' })
+  expect(flushes).toBeGreaterThan(4)
+  expect(await movesOf(store)).toEqual([])
+  expect(await contentsOf(store)).toEqual(before)
+})
+
 test('a call takes up no earlier move whose buckets are back', async () => {
   const driver = await memoryShards(2).connect()
   await filledStore(driver, 20)

@@ -22,18 +22,21 @@ import { badMove, checkedPlan, type PlannedMove } from './checked-plan.ts'
 import type { MoveWork } from './move-work.ts'
 import { durableOwn, isSameMove, loadOwn, type OwnBuckets } from './own-buckets.ts'
 
+/** Announcements that other processes undo, or outrun, in a row after which `announceMove` gives up. */
+const MAX_TRIES = 50
+
 /**
  * Announces a move in the catalogs of all shards, with the phase `both`. Resolves when every shard has it: from then on no entity is
  * committed unless its index rows and claims were written on the source and on the target. Returns the announced move if there is one
- * with the same shards and buckets already.
+ * with the same shards and buckets already, also if that ends during the call: its buckets are where the caller wants them.
  *
  * Why all shards have to know it before rows are copied:
  * 1. A row is copied from the source to the target.
  * 2. A writer that does not know the move writes a row on the source alone, at a place that the copy has passed.
  * 3. The writer commits its entity. Later the row is read at the target, and is missing there.
  *
- * Throws `BAD_OPTION` for a move that is impossible, and `CONFLICT` if a bucket is in another move, or if a shard has not
- * deleted the entities of one of the buckets that it gave up.
+ * Throws `BAD_OPTION` for a move that is impossible, and `CONFLICT` if a bucket is in another move, if a shard has not
+ * deleted the entities of one of the buckets that it gave up, or if other processes change the layout each time.
  */
 export async function announceMove(
   context: EngineContext,
@@ -41,7 +44,7 @@ export async function announceMove(
   options: CallOptions = {},
 ): Promise<LayoutMove> {
   const plan = checkedPlan(context, planned)
-  for (;;) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     // By a record of deletes that a crash undoes, a later mover would begin the deletes when the buckets are in this move.
     const { revision: emptiedAt, lastMove } = await requireEmptied(context, plan, (number) =>
       durableOwn(context, number, options),
@@ -62,12 +65,16 @@ export async function announceMove(
         announced = { id, from, to, buckets, phase: 'both' }
         return { ...contents, layout: { ...found, revision: id, moves: [...moves, announced] } }
       },
-      { ...options, holds: (contents) => hasMove(contents, announced) },
+      { ...options, holds: (contents) => hadMove(contents, announced) },
     )
     context.catalog.adopt(catalog)
     // A crash may have undone the announcement of another process that was found, and another move may have got its number.
-    if (announced !== undefined && hasMove(catalog, announced)) return announced
+    if (announced !== undefined && hadMove(catalog, announced)) return announced
   }
+  throw new LooseleafError(
+    'CONFLICT',
+    `Other processes changed the layout ${MAX_TRIES} times in a row, so the move of buckets ${plan.buckets} was not announced. Try again when they are done.`,
+  )
 }
 
 /**
@@ -216,11 +223,12 @@ const NO_TARGET: Readonly<Record<NonNullable<LayoutShard['state']>, string>> = {
   removed: 'was removed',
 }
 
-function hasMove({ layout }: Pick<CatalogContents, 'layout'>, announced: LayoutMove | undefined): boolean {
-  return (
-    announced !== undefined &&
-    layout?.moves?.some((move) => move.id === announced.id && isSame(move, announced)) === true
-  )
+/** Tells whether a layout has a move, or its end: the target has the buckets then. */
+function hadMove({ layout }: Pick<CatalogContents, 'layout'>, announced: LayoutMove | undefined): boolean {
+  if (announced === undefined) return false
+  const { id, to, buckets } = announced
+  if (layout?.moves?.some((move) => move.id === id && isSame(move, announced))) return true
+  return rangesInclude(layout?.shards[to]?.buckets ?? '', buckets)
 }
 
 function isSame(move: LayoutMove, { from, to, buckets }: PlannedMove): boolean {

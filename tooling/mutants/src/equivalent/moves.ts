@@ -131,7 +131,9 @@ export const moves: Equivalents = {
   'protocol/moves/announce': {
     'announceMove: moves.find((move) => isSame(move, plan)) → moves.findLast((move) => isSame(move, plan))':
       oneOfEach,
-    'hasMove: layout?.moves → layout.moves': 'A store without a layout is refused before.',
+    'hadMove: layout?.moves → layout.moves': 'A store without a layout is refused before.',
+    'hadMove: layout?.shards → layout.shards': 'A store without a layout is refused before.',
+    'hadMove: layout?.shards[to]?.buckets → layout?.shards[to].buckets': hasShards,
     "objectionsTo: !isLooseleafError(error) || !['BAD_OPTION', 'CONFLICT'].includes(error.code) → (!['BAD_OPTION', 'CONFLICT'].includes(error.code))":
       'No other error has one of these codes.',
     'requireServing: shards[to]?.state → shards[to].state': hasShards,
