@@ -1,5 +1,5 @@
 import { formatId, parseId, type Driver, type Shard } from '@looseleaf/core'
-import type { IndexRow, LayoutMove, ShardServes } from '@looseleaf/core/internal'
+import type { CatalogEntry, EntityRow, IndexRow, LayoutMove, ShardServes } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalogContents, changeServes, tableSpec } from '@looseleaf/index-engine/internal'
@@ -8,8 +8,11 @@ import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { checkIndex } from '../src/check/check-index.ts'
+import { checkEntityPage, type MissingCounts } from '../src/check/check-page.ts'
 import { cleanIndex } from '../src/clean/clean-index.ts'
 import { deleteExpired } from '../src/expire/delete-expired.ts'
+import { indexTarget } from '../src/pass/index-target.ts'
+import { createRepairPass } from '../src/repair/repair-pass.ts'
 import { openStore } from './stores.ts'
 
 // Cleaners while the rows of shard 0 are written on shard 1 too.
@@ -136,17 +139,22 @@ test('a clean gives a key at the target to the entity that has it at the source'
   expect(holders).toEqual([[id], [id]])
 })
 
+/** Adds a unique index, and returns the table of its claims, which are not filled yet. */
+async function addByNick(): Promise<CatalogEntry> {
+  await store.addIndex(
+    defineIndex('by_nick', { properties: { nick: 'string' }, shardOn: 'nick', unique: true }),
+  )
+  const { indexes } = store.context.catalog.current()
+  return indexes.find((entry) => entry.unique && entry.name === 'by_nick')!
+}
+
 test('claims become ready when the target of a move has them too, although a failover may restore an attempt that had a key there', async () => {
-  const byNick = defineIndex('by_nick', { properties: { nick: 'string' }, shardOn: 'nick', unique: true })
   const time = leapingTime()
   store = await openStore({ driver, indexes: [byName, byMail, expiring], time })
   await store.setPolicies({ deleteDelayMs: 60_000 })
   await store.put({ nick: name }, { id })
   await announce('both')
-  await store.addIndex(byNick)
-  const claims = store.context.catalog
-    .current()
-    .indexes.find((entry) => entry.unique && entry.name === 'by_nick')!
+  const claims = await addByNick()
   // A take of a dead attempt that arrives late.
   const dead = {
     key: [Buffer.from(name)],
@@ -158,6 +166,53 @@ test('claims become ready when the target of a move has them too, although a fai
   time.leap(30_000)
   expect(await cleanIndex(store, 'by_nick')).toMatchObject({ complete: true })
   expect(await rowCounts()).toMatchObject({ [claims.table]: [1, 1] })
+})
+
+/** Checks entities while a claim is taken at the source, as another process does. */
+async function checkWhileTaken(
+  rows: readonly EntityRow[],
+  claims: CatalogEntry,
+  claim: IndexRow,
+): Promise<MissingCounts | undefined> {
+  const pass = createRepairPass(store.context)
+  const sleep = async (): Promise<void> =>
+    void (await driver.shards[0]!.claims(tableSpec(claims)).take([claim]))
+  const target = indexTarget(store.context, claims)
+  return (await checkEntityPage({ ...pass, time: { ...pass.time, sleep } }, [target], rows, 1)).get(target)
+}
+
+test('a claim that another process takes at the source during a check is taken at the target of the move too', async () => {
+  const { version } = await store.put({ nick: name }, { id })
+  await announce('both')
+  const claims = await addByNick()
+  const rows = await driver.shards[0]!.entities.read([parseId(id)])
+  const claim = { key: [Buffer.from(name)], entityId: parseId(id), version }
+  expect(await checkWhileTaken([rows[0]!], claims, claim)).toEqual({ missing: 0, duplicates: 0 })
+  expect(await rowCounts()).toMatchObject({ [claims.table]: [1, 1] })
+})
+
+test('a check counts a missing claim beside one that another process takes, and that the target refuses', async () => {
+  const ids = [id, idOn(store, 0), idOn(store, 0)]
+  const [first, , holder] = await store.putMany([
+    { id: ids[0]!, nick: name },
+    { id: ids[1]!, nick: mail },
+    { id: ids[2]!, nick: name },
+  ])
+  await announce('both')
+  const claims = await addByNick()
+  const key = [Buffer.from(name)]
+  await driver.shards[1]!.claims(tableSpec(claims)).take([
+    { key, entityId: parseId(ids[2]!), version: holder!.version },
+  ])
+  const rows = await driver.shards[0]!.entities.read(ids.slice(0, 2).map(parseId))
+  const claim = { key, entityId: parseId(id), version: first!.version }
+  expect(
+    await checkWhileTaken(
+      rows.map((row) => row!),
+      claims,
+      claim,
+    ),
+  ).toEqual({ missing: 1, duplicates: 1 })
 })
 
 test('a clean deletes dangling rows and claims on both shards while a move is announced', async () => {

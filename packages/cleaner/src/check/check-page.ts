@@ -88,6 +88,9 @@ function addMissing(
     const confirmed = found.missing.filter((row) => isRead(silentPass, row))
     const ids = [...confirmed.map(({ entity }) => entity.id), ...found.unsettled]
     const { duplicates } = await reconcile(silentPass, [target], ids)
-    return { missing: Math.max(0, confirmed.length + found.unsettled.length - duplicates), duplicates }
+    const missingNow = Math.max(0, confirmed.length + found.unsettled.length - duplicates)
+    // Another process may have taken a claim where it is read since the first look.
+    const refused = await takeElsewhere(silentPass, target, found.missing.filter(isFilled), confirmed)
+    return { missing: missingNow, duplicates: duplicates + refused }
   })
 }
