@@ -1,10 +1,11 @@
 import { LooseleafError } from '@looseleaf/core'
 import type { ShardCatalog } from '@looseleaf/core/internal'
-import { keptRowsMs } from '@looseleaf/index-engine/internal'
+import { keptRowsMs, loadShardCatalog } from '@looseleaf/index-engine/internal'
 import { handOver, seal, UNCHECKED_WAIT_MS, undoMove } from '@looseleaf/protocol/internal'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
 import { announcedMove, BUCKETS, type AnnouncedMove } from './announced-move.ts'
+import { loseEnd } from './ended-move.ts'
 
 const DOWN = new LooseleafError('SHARD_UNAVAILABLE', 'It is down.')
 
@@ -89,6 +90,33 @@ test('an undo keeps the record of the target while that does not know the end of
   for (let times = 0; times < 2; times++) await expect(undoMove(own.work)).rejects.toBe(DOWN)
   expect((await own.servesOf(1)).coming).toHaveLength(1)
   isStuck = false
+  expect(await undoMove(own.work)).toEqual({ entities: 0, rows: 0 })
+  expect((await own.servesOf(1)).coming).toBeUndefined()
+})
+
+test('an undo rejects if the target loses the end of the move twice, and the next one removes its record', async () => {
+  let flushes = -Infinity
+  const own: AnnouncedMove = await announcedMove(({ shard, operation }) =>
+    shard === 1 && operation === 'flush' && flushes >= 0 ? { before: loseSome } : undefined,
+  )
+  /** Lets the target lose the end in the look before the deletes, and in the one after it has got the end again. */
+  async function loseSome(): Promise<void> {
+    const { layout } = (await loadShardCatalog(own.driver.shards[1]!))!
+    if (layout!.moves!.length > 0) return
+    flushes++
+    // The end is flushed when it is announced, and when it is completed: once before each look.
+    if (flushes === 3 || flushes === 5) await loseEnd(own, 1, 'undoing')
+  }
+  await own.begin()
+  flushes = 0
+  await expect(undoMove(own.work)).rejects.toMatchObject({
+    code: 'STALE_EPOCH',
+    retryable: true,
+    shard: 'memory 1',
+    message: 'Move 1: memory 1 has lost the end of the move. Try again.',
+  })
+  expect(flushes).toBe(5)
+  expect((await own.servesOf(1)).coming).toHaveLength(1)
   expect(await undoMove(own.work)).toEqual({ entities: 0, rows: 0 })
   expect((await own.servesOf(1)).coming).toBeUndefined()
 })
