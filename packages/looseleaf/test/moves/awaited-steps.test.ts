@@ -43,6 +43,20 @@ describe('a step that the record cannot take', () => {
     },
   )
 
+  test('a move that goes on while it is sealing rejects if its record does not take that step, and does nothing more', async () => {
+    const later: string[] = []
+    let isStopped = false
+    const denies = plan('sealing', later)
+    const { move } = await moveWith((call) => {
+      if (isStopped) return denies(call)
+      return isBegin(call) ? { before: denied } : undefined
+    })
+    await expect(move()).rejects.toMatchObject({ code: 'SHARD_DENIED' })
+    isStopped = true
+    await expect(move()).rejects.toMatchObject({ code: 'SHARD_DENIED' })
+    expect(later).toEqual(['save'])
+  })
+
   test.each(['undoing', 'undone'])(
     'an undo whose record does not take the step %s rejects, and does nothing more',
     async (step) => {
