@@ -204,6 +204,8 @@ export const moves: Equivalents = {
       oneOfEach,
     'faultsIn: count === undefined || layout === undefined |…y((catalog) => catalog?.serves === undefined) → (catalogs.every((catalog) => catalog?.serves === undefined))':
       'A shard has such a record only in a store with a layout of buckets.',
+    'twoOwners.arrival: catalogs[shard]?.serves → catalogs[shard].serves':
+      'A removed shard, which has no catalog, has no buckets either.',
   },
   'protocol/moves/own-buckets': {
     'changeOwn: continue → (nothing)': 'The change that follows needs an epoch that the shard no longer has.',
