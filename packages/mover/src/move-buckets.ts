@@ -19,10 +19,9 @@ import {
   type PlannedMove,
 } from '@looseleaf/protocol/internal'
 import { createMoveLine } from './move-line.ts'
-import type { MoveJob } from './move-job.ts'
 import type { MoveOptions, MoverStore } from './move-options.ts'
 import { readMove, type MoveReport } from './move-report.ts'
-import { findMove, openMoves, type OpenMove } from './open-moves.ts'
+import { findMove, openMoves } from './open-moves.ts'
 import { problemsText } from './plan/move-plan.ts'
 import { ownerProblems, problemsOf } from './plan-moves.ts'
 import { withRetries } from './retries.ts'
@@ -128,7 +127,7 @@ export async function undoMove(
   if (found.phase === undefined) throw handedOver(found.move)
   const { move } = found
   const report = await withCallbacks(options, (taken) =>
-    workOn(context, move, taken, { walk: undoOpen }).catch((error: unknown) =>
+    workOn(context, move, taken, { walk: undo }).catch((error: unknown) =>
       undoWithoutTarget(context, move, taken, error),
     ),
   )
@@ -137,10 +136,6 @@ export async function undoMove(
   throw new LooseleafError('CONFLICT', `Move ${id} cannot be undone: it has ended. Move the buckets back.`, {
     retryable: false,
   })
-}
-
-async function undoOpen(job: MoveJob, found: OpenMove | undefined): Promise<void> {
-  if (found !== undefined) await undo(job)
 }
 
 /**

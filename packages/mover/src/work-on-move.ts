@@ -35,18 +35,15 @@ export interface MoveInLine extends SharedWork {
   readonly onHandedOver?: (() => void) | undefined
 }
 
-async function walkOpen(job: MoveJob, found: OpenMove | undefined): Promise<void> {
-  if (found !== undefined) await walkMove(job, found.phase)
-}
-
-type Walk = (job: MoveJob, found: OpenMove | undefined) => Promise<void>
+/** Walks a move that is not over, from its present phase. */
+type Walk = (job: MoveJob, phase: OpenMove['phase']) => Promise<void>
 
 /** Works on a move under its lease until it is over. Tries again after failures of shards, and after another mover had the move. */
 export async function workOn(
   context: EngineContext,
   move: LayoutMove,
   options: Tuned<MoveOptions>,
-  { walk = walkOpen, line = lineOfOne(context, options) }: { walk?: Walk; line?: MoveInLine } = {},
+  { walk = walkMove, line = lineOfOne(context, options) }: { walk?: Walk; line?: MoveInLine } = {},
 ): Promise<MoveReport> {
   const { signal } = options
   const tuning = { ...TUNING, ...options }
@@ -130,7 +127,8 @@ async function underLease(
       await context.catalog.reload({ signal })
       const found = await findAgain(context, move, { signal })
       const tuning = { ...TUNING, ...options }
-      await walk({ work, lease, meter, tuning, askTurn, announcement, onHandedOver }, found)
+      const job = { work, lease, meter, tuning, askTurn, announcement, onHandedOver }
+      if (found !== undefined) await walk(job, found.phase)
       return record.step
     })
   } catch (error) {
@@ -161,7 +159,7 @@ export async function emptySources(
     const lease = await claimed(context, move, options, context.random.uuid())
     if (lease === undefined) return
     const work = { context, move, throttle: line.throttle, signal }
-    const isOver = await underLease(work, lease, { ...options, consumersMs: 0 }, walkOpen, line)
+    const isOver = await underLease(work, lease, { ...options, consumersMs: 0 }, walkMove, line)
     if (isOver) reports.push(await readMove(context, move, { signal }))
   }
   for (const { move, phase } of await openMoves(context, { signal })) {
