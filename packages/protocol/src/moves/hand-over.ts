@@ -63,7 +63,7 @@ export async function handOver(
 ): Promise<AwayBuckets | undefined> {
   const { serves } = sealed
   const away: AwayBuckets = { move: move.id, attempt, buckets: group, to: move.to, end, last }
-  const [leaving] = (serves.leaving ?? []).filter((record) => record.move === move.id)
+  const [leaving] = ofMove(serves.leaving, move.id)
   if (leaving === undefined) throw endedMove(move, 'another process has ended it')
   const kept = withoutRanges(leaving.buckets, group)
   const rest: LeavingBuckets[] = kept === '' ? [] : [{ ...leaving, buckets: kept, sealed: undefined }]
@@ -99,8 +99,8 @@ export async function handOver(
 /** Takes the seal of an attempt away, if it is there. A seal that stays costs a writer a second. */
 export async function unseal({ context, move }: MoveWork, { attempt }: Attempt): Promise<void> {
   const own = await loadOwn(context, move.from, {})
-  const leaving = own.serves.leaving?.find((record) => record.move === move.id && record.attempt === attempt)
-  if (leaving?.sealed === undefined) return
+  const [leaving] = ofMove(own.serves.leaving, move.id)
+  if (leaving?.attempt !== attempt || leaving.sealed === undefined) return
   await swapOwn(context, move.from, own, withLeaving(own, { ...leaving, sealed: undefined }), {})
 }
 

@@ -230,10 +230,6 @@ export const moves: Equivalents = {
     'pagesByAdded: throwIfAborted(signal) → (nothing)': notSent,
     'pagesOfRange: throwIfAborted(signal) → (nothing)': notSent,
   },
-  'protocol/moves/hand-over': {
-    'unseal: own.serves.leaving?.find((record) => record.move === m → own.serves.leaving?.findLast((record) => record.move === m':
-      oneOfEach,
-  },
   'protocol/moves/last-copy': {
     'copyRest: throwIfAborted(work.signal) → (nothing)': notSent,
     'copyRest: isLast || last === undefined → (isLast)': 'A page without rows is the last one.',
