@@ -5,6 +5,7 @@ import {
   type EntityChecksum,
   type UpdatedPlace,
 } from '@looseleaf/core/internal'
+import { placeOf } from '../floor.ts'
 import { lastingRows } from '../lasting-page.ts'
 import { createThrottle } from '../throttle/throttle.ts'
 import { isCopy } from './compare-entities.ts'
@@ -77,7 +78,7 @@ async function copyRest(
     }
     for (const { updated } of some) lastUpdated = Math.max(lastUpdated, updated)
     if (isLast || last === undefined) return { copied, different, lastUpdated }
-    place = { updated: last.updated, addedId: last.addedId }
+    place = placeOf(last)
   }
 }
 
