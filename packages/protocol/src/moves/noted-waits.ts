@@ -54,7 +54,7 @@ export function noteWait(
   const found = notesOf.get(context)
   const notes = found ?? new Map<number, Note>()
   notesOf.set(context, notes)
-  const note: Note = notes.get(move.id) ?? { to: move.to, waits: { calls: 0, longestMs: 0 }, attempts: 0 }
+  const note: Note = notes.get(move.id) ?? { to: move.to, waits: NO_WAITS, attempts: 0 }
   note.waits = joined(note.waits, { calls: isFirst ? 1 : 0, longestMs: Math.round(waitedMs) })
   notes.set(move.id, note)
   // The note serves all calls, so it belongs to the trace of none.
