@@ -63,17 +63,19 @@ export function createBucketWait(context: EngineContext, endsAt?: number): WaitF
       context.events.happened({ kind: 'seal_wait', shard: context.driver.shards[shard]!.name, waitMs })
       return
     }
+    const pause = (milliseconds: number): Promise<void> =>
+      context.time.sleep(Math.max(0, Math.min(milliseconds, end - now())), options.signal)
     const isServed = (catalog: PlacedCatalog): boolean =>
       catalog.placement.shardOfId(id) !== shard || catalog.placement.isServed(id)
     if (isServed(await context.catalog.reloadShard(shard, options))) return
     for (const pauseMs of MOVER_PAUSES_MS) {
-      await context.time.sleep(Math.max(0, Math.min(pauseMs, end - now())), options.signal)
+      await pause(pauseMs)
       if (isServed(await context.catalog.reloadShard(shard, options))) return
     }
     await begin(context, shard, options)
     if (isServed(context.catalog.current())) return
     if (isServed(await context.catalog.reload(options))) return
-    await context.time.sleep(Math.max(0, Math.min(PAUSE_MS, end - now())), options.signal)
+    await pause(PAUSE_MS)
   }
 }
 
