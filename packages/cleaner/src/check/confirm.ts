@@ -16,6 +16,9 @@ export interface Candidate {
   readonly dangling: Map<string, number>
 }
 
+/** Findings of a look at some entities. */
+type Findings = Pick<WrongRows, 'missing' | 'dangling'>
+
 export interface Confirmed {
   readonly missing: readonly MissingRow[]
   readonly dangling: readonly DanglingRow[]
@@ -88,11 +91,11 @@ async function lookForMissing(
   pass: Pass,
   target: IndexTarget,
   ids: readonly Uint8Array[],
-): Promise<WrongRows> {
+): Promise<Findings> {
   const { missing } = await inspect(pass, [target], await readDerived(pass, [target], ids), {
     everywhere: false,
   })
-  return { missing, outdated: [], ahead: [], dangling: [] }
+  return { missing, dangling: [] }
 }
 
 /** Looks only for the rows of the first look. The pass finds and counts others when it reaches them. */
@@ -101,20 +104,18 @@ async function lookForDangling(
   target: IndexTarget,
   ids: readonly Uint8Array[],
   first: ReadonlyMap<string, Candidate>,
-): Promise<WrongRows> {
+): Promise<Findings> {
   const { dangling } = await inspect(pass, [target], await readDerived(pass, [target], ids), {
     everywhere: true,
   })
   return {
     missing: [],
-    outdated: [],
-    ahead: [],
     dangling: dangling.filter((row) => first.get(idKey(row.entity.id))?.dangling.has(placeOfDangling(row))),
   }
 }
 
 /** Groups the findings of a look by entity. */
-export function candidatesOf(wrong: Partial<WrongRows>): Map<string, Candidate> {
+export function candidatesOf(wrong: Partial<Findings>): Map<string, Candidate> {
   const candidates = new Map<string, Candidate>()
   const candidateOf = ({ id, version }: { readonly id: Uint8Array; readonly version: number }): Candidate => {
     const key = idKey(id)
