@@ -163,7 +163,7 @@ function openWarnings(open: readonly OpenMove[]): readonly string[] {
 }
 
 /** Returns the numbers of the shards that take buckets. */
-export function servingShards({ shards }: StoreLayout): readonly number[] {
+function servingShards({ shards }: StoreLayout): readonly number[] {
   return shards.flatMap(({ state }, number) => (state === undefined ? [number] : []))
 }
 
