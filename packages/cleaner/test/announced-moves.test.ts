@@ -168,16 +168,17 @@ test('claims become ready when the target of a move has them too, although a fai
   expect(await rowCounts()).toMatchObject({ [claims.table]: [1, 1] })
 })
 
-/** Checks entities while a claim is taken at the source, as another process does. */
-async function checkWhileTaken(
+/** Checks entities while another process writes a row, or takes a claim, at the source. */
+async function checkWhileWritten(
   rows: readonly EntityRow[],
-  claims: CatalogEntry,
-  claim: IndexRow,
+  entry: CatalogEntry,
+  row: IndexRow,
 ): Promise<MissingCounts | undefined> {
   const pass = createRepairPass(store.context)
+  const [spec, source] = [tableSpec(entry), driver.shards[0]!]
   const sleep = async (): Promise<void> =>
-    void (await driver.shards[0]!.claims(tableSpec(claims)).take([claim]))
-  const target = indexTarget(store.context, claims)
+    void (await (entry.unique ? source.claims(spec).take([row]) : source.index(spec).upsert([row])))
+  const target = indexTarget(store.context, entry)
   return (await checkEntityPage({ ...pass, time: { ...pass.time, sleep } }, [target], rows, 1)).get(target)
 }
 
@@ -187,8 +188,19 @@ test('a claim that another process takes at the source during a check is taken a
   const claims = await addByNick()
   const rows = await driver.shards[0]!.entities.read([parseId(id)])
   const claim = { key: [Buffer.from(name)], entityId: parseId(id), version }
-  expect(await checkWhileTaken([rows[0]!], claims, claim)).toEqual({ missing: 0, duplicates: 0 })
+  expect(await checkWhileWritten([rows[0]!], claims, claim)).toEqual({ missing: 0, duplicates: 0 })
   expect(await rowCounts()).toMatchObject({ [claims.table]: [1, 1] })
+})
+
+test('a row that another process writes at the source during a check is left to the mover at the target', async () => {
+  const { version } = await store.put({ name }, { id })
+  const entry = store.context.catalog.current().indexes.find((each) => each.name === 'by_name')!
+  const row = { key: [Buffer.from(name)], entityId: parseId(id), version }
+  await driver.shards[0]!.index(tableSpec(entry)).remove([{ ...row, before: version + 1 }])
+  await announce('both')
+  const rows = await driver.shards[0]!.entities.read([parseId(id)])
+  expect(await checkWhileWritten([rows[0]!], entry, row)).toEqual({ missing: 0, duplicates: 0 })
+  expect(await rowCounts()).toMatchObject({ [entry.table]: [1, 0] })
 })
 
 test('a check counts a missing claim beside one that another process takes, and that the target refuses', async () => {
@@ -207,7 +219,7 @@ test('a check counts a missing claim beside one that another process takes, and 
   const rows = await driver.shards[0]!.entities.read(ids.slice(0, 2).map(parseId))
   const claim = { key, entityId: parseId(id), version: first!.version }
   expect(
-    await checkWhileTaken(
+    await checkWhileWritten(
       rows.map((row) => row!),
       claims,
       claim,
