@@ -59,10 +59,9 @@ export async function announceMove(
         // Moves that have ended since may have left entities where the look found none.
         if (announced !== undefined || revision !== emptiedAt) return undefined
         for (const check of layoutChecks) check(found, plan)
-        const { from, to, buckets } = plan
         // A failover may have lost the announcement of a move that shards still have records of.
         const id = 1 + Math.max(revision, lastMove)
-        announced = { id, from, to, buckets, phase: 'both' }
+        announced = { id, ...plan, phase: 'both' }
         return { ...contents, layout: { ...found, revision: id, moves: [...moves, announced] } }
       },
       { ...options, holds: (contents) => hadMove(contents, announced) },
