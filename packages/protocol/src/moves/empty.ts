@@ -177,18 +177,16 @@ function foreignBuckets({ move }: MoveWork, { catalog, serves }: OwnBuckets): st
 }
 
 /** Tells whether the source's record says that its rows are being deleted. */
-function isEmptied({ move }: Pick<MoveWork, 'move'>, { serves }: Pick<OwnBuckets, 'serves'>): boolean {
+function isEmptied({ move }: MoveWork, { serves }: OwnBuckets): boolean {
   return ofMove(serves.away, move.id).every((record) => record.emptied !== undefined)
 }
 
 /** Joins the records of the move's groups, which no follower has to tell apart any more. */
-function emptied(
-  { move }: MoveWork,
-  { serves }: OwnBuckets,
-  floor: number,
-): OwnBuckets['serves'] | undefined {
+function emptied(work: MoveWork, own: OwnBuckets, floor: number): OwnBuckets['serves'] | undefined {
+  if (isEmptied(work, own)) return undefined
+  const { move } = work
+  const { serves } = own
   const records = ofMove(serves.away, move.id)
-  if (isEmptied({ move }, { serves })) return undefined
   const joined: AwayBuckets = {
     move: move.id,
     attempt: Math.max(...records.map(({ attempt }) => attempt)),
