@@ -46,7 +46,6 @@ export async function workOn(
   { walk = walkMove, line = lineOfOne(context, options) }: { walk?: Walk; line?: MoveInLine } = {},
 ): Promise<MoveReport> {
   const { signal } = options
-  const tuning = { ...TUNING, ...options }
   const work = { context, move, throttle: line.throttle, signal }
   let isWaiting = false
   let record: MoveRecord | undefined
@@ -60,7 +59,7 @@ export async function workOn(
       if (!isWaiting) options.onWait?.(await readMove(context, move, { signal }))
       isWaiting = true
       // Another process may finish it meanwhile; then nothing is left to do.
-      await context.time.sleep(tuning.pollMs, signal)
+      await context.time.sleep(options.pollMs ?? TUNING.pollMs, signal)
       const open = await findAgain(context, move, { signal })
       return open === undefined ? readMove(context, move, { signal }) : undefined
     }
