@@ -154,7 +154,9 @@ test('a source keeps the buckets that have come back or are announced to come, b
   expect(await emptySource(work)).toMatchObject({ entities: 20 - kept })
   expect(await entitiesOn(moving, 0)).toBe(kept)
   await moving.setMoves([{ id: 6, from: 1, to: 0, buckets: BUCKETS, phase: 'both' }])
+  pagesRead = []
   expect(await emptySource(work)).toEqual(NOTHING)
+  expect(pagesRead).toEqual([])
 })
 
 test('an undo deletes the copies at the target, and the records of the attempt', async () => {
