@@ -60,7 +60,7 @@ export function storeProgress(
 
   return {
     sinceOn: (shard) => registration().floors[shard] ?? 0,
-    async hasHandled(shard, bucket, away) {
+    async hasHandled(shard, bucket, away, id) {
       // A shard is removed only when every consumer is past its last change.
       if (placeOnRemoved(context, shard, undefined) !== undefined) return true
       // The mover waited for this consumer before it deleted rows. A consumer that began later takes the copies. If it waited for its place
@@ -68,12 +68,13 @@ export function storeProgress(
       const kept = away.filter(({ emptied }) => emptied === undefined)
       if (kept.length === 0) return true
       const end = Math.max(...kept.map((record) => record.end))
+      // 1. The list of letters at the owner is full, and the owner has taken as many up as it may have. 2. These wait for a change of another
+      // entity of their buckets, which finds no room in the list. So a retry waits for those of its own entity alone.
+      const isOfThese = (other: string): boolean =>
+        id === undefined ? bucketsOf(context.router)?.ofId(parseId(other)) === bucket : other === id
       const isHandled = ({ partitions, failing }: ConsumerProgress): boolean =>
         partitions.every(({ updated }) => updated >= end) &&
-        failing.every(
-          ({ id, passedBehind }) =>
-            passedBehind >= end || bucketsOf(context.router)?.ofId(parseId(id)) !== bucket,
-        )
+        failing.every(({ id: other, passedBehind }) => passedBehind >= end || !isOfThese(other))
       const { before, after } = await progressOn(shard)
       return isHandled(before) && isHandled(after)
     },

@@ -1,4 +1,4 @@
-import { isLooseleafError, parseId, type Time } from '@looseleaf/core'
+import { isLooseleafError, type Time } from '@looseleaf/core'
 import { elapsedBy, type UpdatedPlace } from '@looseleaf/core/internal'
 import { isPending } from '@looseleaf/index-engine/internal'
 import type { MovedRows, Turn } from '@looseleaf/protocol/internal'
@@ -96,7 +96,7 @@ export function createWaitingRows(
     },
     mayRetry({ id }) {
       if (askingFor.has(id)) return false
-      const isNext = moved.isNext(parseId(id))
+      const isNext = moved.isNext(id)
       if (!isPending(isNext)) return isNext
       askingFor.add(id)
       const forget = (): void => void askingFor.delete(id)

@@ -1,3 +1,4 @@
+import { parseId } from '@looseleaf/core'
 import { bucketsIn, type AwayBuckets, type UpdatedPlace } from '@looseleaf/core/internal'
 import { bucketsOf, isPending, type EngineContext } from '@looseleaf/index-engine/internal'
 import { loadOwn, type OwnBuckets } from '../moves/own-buckets.ts'
@@ -24,7 +25,7 @@ export interface MovedRows {
    * Tells whether the follower has handled all changes that an entity had on other shards before it came here. Returns a promise only if
    * another shard has to be asked.
    */
-  isNext(id: Uint8Array): boolean | Promise<boolean>
+  isNext(id: string): boolean | Promise<boolean>
   /** Epoch of the buckets that were learned last; undefined before the first time. */
   readonly epoch: number | undefined
   /** Whether other shards may wait for the place of this one. */
@@ -41,9 +42,9 @@ export interface FollowerProgress {
   sinceOn(shard: number): number | undefined
   /**
    * Tells whether the follower has handled all changes of a bucket on a shard, which gave it up as these records tell. Resolves with true
-   * only if no crash can take that back.
+   * only if no crash can take that back. With `id`, changes that fail there count only if they are of this entity.
    */
-  hasHandled(shard: number, bucket: number, away: readonly AwayBuckets[]): Promise<boolean>
+  hasHandled(shard: number, bucket: number, away: readonly AwayBuckets[], id?: string): Promise<boolean>
 }
 
 /**
@@ -68,6 +69,8 @@ export function createMovedRows(
   const { hasHandled } = progress
   /** By bucket, the beginning of the arrival before which the follower has handled all changes on other shards. */
   const passed = new Map<number, number>()
+  /** Entities of other buckets, by id, whose changes on other shards the follower has handled. */
+  let passedIds = new Set<string>()
 
   function sinceOn(shard: number): number | undefined {
     return progress.sinceOn(shard) ?? placeOnRemoved(context, shard, undefined)?.since
@@ -106,17 +109,30 @@ export function createMovedRows(
 
   /** Tells whether the follower has handled all changes that the bucket had on other shards before this arrival. */
   const isPassed = ({ begin }: Arrival, bucket: number): boolean | Promise<boolean> =>
-    passed.get(bucket) === begin || areHandled(begin, bucket)
+    passed.get(bucket) === begin || isBucketHandled(begin, bucket)
 
-  async function areHandled(begin: number, bucket: number): Promise<boolean> {
+  async function isBucketHandled(begin: number, bucket: number): Promise<boolean> {
+    const isHandled = await areHandled(bucket)
+    if (isHandled) passed.set(bucket, begin)
+    return isHandled
+  }
+
+  async function isEntityHandled(id: string, bucket: number): Promise<boolean> {
+    // The buckets of this shard may be learned again before the answer, which is not kept then.
+    const ids = passedIds
+    const isHandled = await areHandled(bucket, id)
+    if (isHandled) ids.add(id)
+    return isHandled
+  }
+
+  async function areHandled(bucket: number, id?: string): Promise<boolean> {
     for (const shard of context.driver.shards.keys()) {
       if (shard === number) continue
       const { since, away } = await otherShard(shard)
       const records = away.get(bucket)
       if (records === undefined) continue
-      if (since === undefined || !(await hasHandled(shard, bucket, records))) return false
+      if (since === undefined || !(await hasHandled(shard, bucket, records, id))) return false
     }
-    passed.set(bucket, begin)
     return true
   }
 
@@ -146,6 +162,7 @@ export function createMovedRows(
       if (buckets === undefined || known?.own.catalog.epoch === epoch) return
       known = viewOf(await loadOwn(context, number, { signal }))
       others = new Map()
+      passedIds = new Set()
     },
     requireKept(place) {
       const gone = known?.own.serves.away?.find((record) => isGone(place, record))
@@ -170,9 +187,10 @@ export function createMovedRows(
     },
     isNext(id) {
       if (buckets === undefined) return true
-      const bucket = buckets.ofId(id)
+      const bucket = buckets.ofId(parseId(id))
       const arrival = known?.arrived.get(bucket)
-      return arrival === undefined || isPassed(arrival, bucket)
+      if (arrival === undefined || passed.get(bucket) === arrival.begin || passedIds.has(id)) return true
+      return isEntityHandled(id, bucket)
     },
   }
 }

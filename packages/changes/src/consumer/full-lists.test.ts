@@ -1,0 +1,61 @@
+import { formatId, parseId, type EntityId } from '@looseleaf/core'
+import { entitiesIn, PARTITIONS } from '@looseleaf/protocol/internal'
+import { DataStore } from '@looseleaf/store'
+import { keepOpen } from '@looseleaf/testkit'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { expect, test } from 'vitest'
+import { gone, Search, until } from '../../test/search.ts'
+import { addLetters, readLetters } from '../records/dead-letters.ts'
+import type { Failing } from '../records/partition-record.ts'
+
+const PLAN = { from: 0, to: 1, buckets: '7' }
+const MAX_LETTERS = 10_000
+
+test('a change that finds no room in the full list of the owner is passed on when the owner has handled letters of the same bucket', async () => {
+  const search = await Search.begin()
+  const store = await search.openStore()
+  const mover = await DataStore.open({ shards: keepOpen(search.memory), time: leapingTime() })
+  const isIn = entitiesIn(store.context, PLAN.buckets)
+  const newId = (isMoving: boolean): EntityId => {
+    for (;;) {
+      const id = store.newId()
+      if (isIn(parseId(id)) === isMoving) return id
+    }
+  }
+  const id = newId(true)
+  await store.put({ n: 1 }, { id })
+  let isDown = true
+  const consumer = search.start(
+    store,
+    () => {
+      if (isDown) throw new Error('The search engine is down.')
+    },
+    { leaseMs: 300, maxAttempts: 100_000, onError: () => {} },
+  )
+  await until(() => consumer.status().shards[0]?.failing === 1)
+  // The source does not find the partition.
+  const isAsked = ([ids]: readonly unknown[]): boolean =>
+    (ids as readonly Uint8Array[]).some((of) => formatId(of) === id)
+  search.plan = ({ shard, operation, args }) =>
+    shard === 1 && operation === 'checksums' && isAsked(args) ? gone : undefined
+  expect(await mover.shards.move(PLAN)).toMatchObject({ state: 'emptying' })
+  const [row] = await search.memory.shards[1]!.entities.checksums([parseId(id)])
+  const partition = row!.addedId % PARTITIONS
+  // The owner takes the first ones up.
+  const ids = Array.from({ length: MAX_LETTERS + 50 }, (_, i) => newId(i < 50))
+  const letters = ids.map((of): Failing => ({ id: of, version: 1, attempts: 1, error: '', failedAt: 1 }))
+  const add = (some: readonly Failing[]): Promise<readonly boolean[]> =>
+    addLetters(store.context, 'search', { shard: 1, partition, list: 'moved' }, some, {})
+  const count = async (): Promise<number> =>
+    (await readLetters(store.context, 'search', 1, [partition], {})).moved.get(partition)!.length
+  await add(letters.slice(0, MAX_LETTERS))
+  await until(async () => (await count()) < MAX_LETTERS)
+  await add(letters.slice(MAX_LETTERS))
+  expect(await count()).toBe(MAX_LETTERS)
+  search.plan = () => undefined
+  isDown = false
+  await until(() => consumer.status().shards[0]?.failing === 0)
+  expect(await count()).toBeLessThan(MAX_LETTERS)
+  await mover.close()
+  await search.end(store)
+})
