@@ -161,6 +161,16 @@ test('a move that is announced already is announced once, and nothing speaks aga
   expect(await layoutOf(2)).toMatchObject({ revision: 2 })
 })
 
+test('the plan of a move that is being undone is refused until that is over', async () => {
+  await setMoves([{ id: 1, ...PLAN, phase: 'undoing' }])
+  const message =
+    'Some of these buckets are in move 1, from shard 0 to shard 1, which is being undone. Try again when it is; shards.repair goes on with an undo that was interrupted.'
+  expect(await objections(PLAN)).toEqual([`CONFLICT: ${message}`])
+  await expect(announceMove(store.context, PLAN)).rejects.toMatchObject({ code: 'CONFLICT', message })
+  await setMoves([])
+  expect(await announceMove(store.context, PLAN)).toMatchObject({ id: 2, phase: 'both' })
+})
+
 test.each([
   { ...PLAN, to: 2 },
   { from: 2, to: 1, buckets: '0-9' },

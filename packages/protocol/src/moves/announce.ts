@@ -35,8 +35,8 @@ const MAX_TRIES = 50
  * 2. A writer that does not know the move writes a row on the source alone, at a place that the copy has passed.
  * 3. The writer commits its entity. Later the row is read at the target, and is missing there.
  *
- * Throws `BAD_OPTION` for a move that is impossible, and `CONFLICT` if a bucket is in another move, if a shard has not
- * deleted the entities of one of the buckets that it gave up, or if other processes change the layout each time.
+ * Throws `BAD_OPTION` for a move that is impossible, and `CONFLICT` if a bucket is in another move, or in one that is being undone, if a shard has
+ * not deleted the entities of one of the buckets that it gave up, or if other processes change the layout each time.
  */
 export async function announceMove(
   context: EngineContext,
@@ -55,7 +55,7 @@ export async function announceMove(
       (contents) => {
         const found = movableLayout(contents.layout)
         const { revision, moves = [] } = found
-        announced = moves.find((move) => isSame(move, plan))
+        announced = moves.find((move) => isKept(move, plan))
         // Moves that have ended since may have left entities where the look found none.
         if (announced !== undefined || revision !== emptiedAt) return undefined
         for (const check of layoutChecks) check(found, plan)
@@ -100,7 +100,7 @@ export async function objectionsTo(
   const { layout } = mergeCatalogs(await loadShardCatalogs(context.driver, options))
   const plan = checkedPlan(context, planned)
   const found = movableLayout(layout)
-  if (found.moves?.some((move) => isSame(move, plan))) return []
+  if (found.moves?.some((move) => isKept(move, plan))) return []
   const checks: readonly (() => Promise<void>)[] = [
     ...layoutChecks.map((check) => async () => check(found, plan)),
     async () => void (await requireEmptied(context, plan, (number) => loadOwn(context, number, options))),
@@ -234,6 +234,11 @@ function isSame(move: LayoutMove, { from, to, buckets }: PlannedMove): boolean {
   return move.from === from && move.to === to && move.buckets === buckets
 }
 
+/** Tells whether an announced move brings the buckets of a plan to its target. A move that is being undone leaves them at its source. */
+function isKept(move: LayoutMove, plan: PlannedMove): boolean {
+  return isSame(move, plan) && move.phase !== 'undoing'
+}
+
 /** Checks of a plan against the layout. Each throws. */
 const layoutChecks: readonly ((layout: StoreLayout, plan: PlannedMove) => void)[] = [
   requireUnannounced,
@@ -244,9 +249,13 @@ const layoutChecks: readonly ((layout: StoreLayout, plan: PlannedMove) => void)[
 function requireUnannounced({ moves = [] }: StoreLayout, { buckets }: PlannedMove): void {
   const other = moves.find((move) => withoutRanges(buckets, move.buckets) !== buckets)
   if (other === undefined) return
+  const rest =
+    other.phase === 'undoing'
+      ? ', which is being undone. Try again when it is; shards.repair goes on with an undo that was interrupted.'
+      : '. Wait until it has ended, or undo it.'
   throw new LooseleafError(
     'CONFLICT',
-    `Some of these buckets are in move ${other.id}, from shard ${other.from} to shard ${other.to}. Wait until it has ended, or undo it.`,
+    `Some of these buckets are in move ${other.id}, from shard ${other.from} to shard ${other.to}${rest}`,
   )
 }
 
