@@ -1,4 +1,4 @@
-import { parseId, type EntityId } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, parseId, type EntityId } from '@looseleaf/core'
 import { entitiesIn, PARTITIONS } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
 import { keepOpen } from '@looseleaf/testkit'
@@ -48,38 +48,51 @@ test('a change of an entity that has moved waits while its former shard cannot b
   expect(handled).toEqual([version, later])
 })
 
-test('a former shard that does not answer holds up only the partition with a change of an entity that has moved from it', async () => {
-  const isIn = entitiesIn(store.context, PLAN.buckets)
-  let id = store.newId()
-  while (!isIn(parseId(id))) id = store.newId()
-  await store.put({ n: 1 }, { id })
-  const handled = new Map<EntityId, number[]>()
-  const handle = ({ id: of, version }: ChangedEntity): void =>
-    void handled.set(of, [...(handled.get(of) ?? []), version])
-  search.start(store, handle, {})
-  await until(() => handled.size === 1)
-  const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
-  let isAsked = false
-  search.plan = ({ shard, table, operation }) => {
-    if (shard !== 0 || table !== 'catalog' || operation !== 'load') return undefined
-    isAsked = true
-    return { before: () => answered }
-  }
-  await mover.shards.move(PLAN)
-  const { version } = await mover.put({ n: 2 }, { id })
-  await until(() => isAsked)
-  const ids = Array.from({ length: 40 }, () => idOn(mover, 1)).filter((other) => !isIn(parseId(other)))
-  for (const other of ids) await mover.put({ n: 3 }, { id: other })
-  const rows = await search.memory.shards[1]!.entities.checksums([id, ...ids].map(parseId))
-  const [held, ...partitions] = rows.map((row) => row!.addedId % PARTITIONS)
-  const others = ids.filter((_, i) => partitions[i] !== held)
-  await until(() => others.every((other) => handled.has(other)))
-  expect(ids.filter((other) => handled.has(other))).toEqual(others)
-  expect(handled.get(id)).toHaveLength(1)
-  answer()
-  await until(() => ids.every((other) => handled.has(other)) && handled.get(id)!.length > 1)
-  expect(handled.get(id)!.at(-1)).toBe(version)
-})
+test.each([
+  ['does not answer', undefined],
+  ['is denied', 'SHARD_DENIED'],
+  ['has a damaged catalog', 'CATALOG_DAMAGED'],
+] as const)(
+  'a former shard that %s holds up only the partition with a change of an entity that has moved from it',
+  async (_, code) => {
+    const isIn = entitiesIn(store.context, PLAN.buckets)
+    let id = store.newId()
+    while (!isIn(parseId(id))) id = store.newId()
+    await store.put({ n: 1 }, { id })
+    const handled = new Map<EntityId, number[]>()
+    const handle = ({ id: of, version }: ChangedEntity): void =>
+      void handled.set(of, [...(handled.get(of) ?? []), version])
+    const errors: unknown[] = []
+    search.start(store, handle, { onError: (error) => void errors.push(error) })
+    await until(() => handled.size === 1)
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+    let isAsked = false
+    search.plan = ({ shard, table, operation }) => {
+      if (shard !== 0 || table !== 'catalog' || operation !== 'load') return undefined
+      isAsked = true
+      if (code === undefined) return { before: () => answered }
+      throw new LooseleafError(code, 'gone')
+    }
+    await mover.shards.move(PLAN)
+    const { version } = await mover.put({ n: 2 }, { id })
+    await until(() => isAsked)
+    const ids = Array.from({ length: 40 }, () => idOn(mover, 1)).filter((other) => !isIn(parseId(other)))
+    for (const other of ids) await mover.put({ n: 3 }, { id: other })
+    const rows = await search.memory.shards[1]!.entities.checksums([id, ...ids].map(parseId))
+    const [held, ...partitions] = rows.map((row) => row!.addedId % PARTITIONS)
+    const others = ids.filter((_, i) => partitions[i] !== held)
+    await until(() => others.every((other) => handled.has(other)))
+    expect(ids.filter((other) => handled.has(other))).toEqual(others)
+    expect(handled.get(id)).toHaveLength(1)
+    expect(new Set(errors.map((error) => isLooseleafError(error) && error.code))).toEqual(
+      new Set(code === undefined ? [] : [code]),
+    )
+    search.plan = () => undefined
+    answer()
+    await until(() => ids.every((other) => handled.has(other)) && handled.get(id)!.length > 1)
+    expect(handled.get(id)!.at(-1)).toBe(version)
+  },
+)
 
 test('a failing change waits for the answer of another shard, which is asked once meanwhile, and again after an error', async () => {
   const change = { id: store.newId(), version: 1, attempts: 1, error: '', failedAt: 1 }

@@ -1,4 +1,4 @@
-import { isLooseleafError, type Time } from '@looseleaf/core'
+import type { Time } from '@looseleaf/core'
 import { elapsedBy, type UpdatedPlace } from '@looseleaf/core/internal'
 import { isPending } from '@looseleaf/index-engine/internal'
 import type { MovedRows, Turn } from '@looseleaf/protocol/internal'
@@ -46,9 +46,8 @@ export function createWaitingRows(
   /** Ids of failing changes for which another shard was asked, and has not answered yet. */
   const askingFor = new Set<string>()
 
-  /** A row also waits while a shard that has to be asked does not answer. */
+  /** A row also waits while a shard that has to be asked does not answer, or cannot. Its fault must not stop the other partitions. */
   function holdUnanswered(error: unknown): 'hold' {
-    if (!isLooseleafError(error) || !error.retryable) throw error
     onError(error)
     return 'hold'
   }
