@@ -1,4 +1,4 @@
-import { parseId } from '@looseleaf/core'
+import { parseId, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { bucketsOf } from '@looseleaf/index-engine/internal'
 import { partitionNumbers, partitionTask } from '@looseleaf/protocol/internal'
@@ -20,11 +20,11 @@ async function saveRecords(store: DataStore, updated: number, failing: readonly 
   await tasks.saveAll(new Map(names.map((name) => [name, recordToText(record)])), 'a process', 0)
 }
 
-function hasHandledOn(store: DataStore): Promise<boolean> {
+function hasHandledOn(store: DataStore, id?: EntityId): Promise<boolean> {
   return storeProgress(store.context, 'search', {
     registration: () => ({ incarnation: 'a', at: 1, begun: [0], floors: [1] }),
     everyMs: 1_000,
-  }).hasHandled(0, 7, [AWAY])
+  }).hasHandled(0, 7, [AWAY], id)
 }
 
 it('a place that a crash takes back counts as not reached', async () => {
@@ -48,10 +48,26 @@ it('a place that a crash takes back counts as not reached', async () => {
   expect(await hasHandled()).toBe(true)
 })
 
-it('a failing change holds its bucket until it was passed on after the last departure of the bucket', async () => {
-  await using store = await DataStore.open({ shards: memoryShards(1), migrate: true })
+function newIdIn7(store: DataStore): EntityId {
   let id = store.newId()
   while (bucketsOf(store.context.router)!.ofId(parseId(id)) !== 7) id = store.newId()
+  return id
+}
+
+it('a retry waits for a failing change of its own entity, and for places, but for no failing change of another entity', async () => {
+  await using store = await DataStore.open({ shards: memoryShards(1), migrate: true })
+  const [id, other] = [newIdIn7(store), newIdIn7(store)]
+  await saveRecords(store, END, [{ id, version: 1, attempts: 1, error: '', failedAt: 1 }])
+  const answers = async (): Promise<readonly boolean[]> =>
+    Promise.all([hasHandledOn(store, id), hasHandledOn(store, other), hasHandledOn(store)])
+  expect(await answers()).toEqual([false, true, false])
+  await saveRecords(store, END - 1, [])
+  expect(await answers()).toEqual([false, false, false])
+})
+
+it('a failing change holds its bucket until it was passed on after the last departure of the bucket', async () => {
+  await using store = await DataStore.open({ shards: memoryShards(1), migrate: true })
+  const id = newIdIn7(store)
   const change = { id, version: 1, attempts: 1, error: '', failedAt: 1 }
   const passed = (behind: number): Failing => ({ ...change, passed: { to: 1, at: 1, behind } })
   for (const [failing, isHandled] of [
