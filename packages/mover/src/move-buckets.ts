@@ -46,10 +46,10 @@ export async function moveBuckets(
 ): Promise<MoveReport> {
   return withCallbacks(options, async (taken) => {
     const { signal } = taken
-    const open = await withRetries(context, signal, () => openMoveOf(context, plan, { signal }))
+    const open = await withRetries(context, taken, () => openMoveOf(context, plan, { signal }))
     if (open !== undefined) return workOn(context, open, taken)
-    await withRetries(context, signal, () => requirePossible(context, plan, { signal }))
-    const move = await withRetries(context, signal, () => announceMove(context, plan, { signal }))
+    await withRetries(context, taken, () => requirePossible(context, plan, { signal }))
+    const move = await withRetries(context, taken, () => announceMove(context, plan, { signal }))
     const announcement = { at: elapsedBy(context.time)() }
     return workOn(context, move, taken, { line: lineOfOne(context, taken, announcement) })
   })
@@ -103,7 +103,7 @@ export async function resumeMoves(
 ): Promise<readonly MoveReport[]> {
   return withCallbacks(options, async (taken) => {
     const { signal } = taken
-    const open = await withRetries(context, signal, () => openMoves(context, { signal }))
+    const open = await withRetries(context, taken, () => openMoves(context, { signal }))
     const line = createMoveLine(context, taken)
     for (const { move } of open) if (isWanted(move) && !(await line.begin(move))) break
     return line.ended()
@@ -120,21 +120,25 @@ export async function undoMove(
   id: number,
   options: Tuned<MoveOptions> = {},
 ): Promise<MoveReport> {
-  const { signal } = options
-  const found = await withRetries(context, signal, () => findMove(context, id, { signal }))
-  if (found === undefined)
-    throw badOption(`The store has no move ${id}, or it is over. shards.moves lists the others.`)
-  if (found.phase === undefined) throw handedOver(found.move)
-  const { move } = found
-  const report = await withCallbacks(options, (taken) =>
-    workOn(context, move, taken, { walk: undo }).catch((error: unknown) =>
+  return withCallbacks(options, async (taken) => {
+    const { signal } = taken
+    const found = await withRetries(context, taken, () => findMove(context, id, { signal }))
+    if (found === undefined)
+      throw badOption(`The store has no move ${id}, or it is over. shards.moves lists the others.`)
+    if (found.phase === undefined) throw handedOver(found.move)
+    const { move } = found
+    const report = await workOn(context, move, taken, { walk: undo }).catch((error: unknown) =>
       undoWithoutTarget(context, move, taken, error),
-    ),
-  )
-  if (report.state !== 'done') return report
-  // The call has waited for another process, which has ended the move.
-  throw new LooseleafError('CONFLICT', `Move ${id} cannot be undone: it has ended. Move the buckets back.`, {
-    retryable: false,
+    )
+    if (report.state !== 'done') return report
+    // The call has waited for another process, which has ended the move.
+    throw new LooseleafError(
+      'CONFLICT',
+      `Move ${id} cannot be undone: it has ended. Move the buckets back.`,
+      {
+        retryable: false,
+      },
+    )
   })
 }
 
@@ -145,12 +149,13 @@ export async function undoMove(
 async function undoWithoutTarget(
   context: EngineContext,
   move: LayoutMove,
-  { signal }: Tuned<MoveOptions>,
+  options: Tuned<MoveOptions>,
   error: unknown,
 ): Promise<MoveReport> {
+  const { signal } = options
   const target = shardAt(context, move.to).name
   if (!isOutage(error) || error.shard !== target) throw error
   const work = { context, move, throttle: createThrottle(context.time, undefined, context.share), signal }
-  if (!(await withRetries(context, signal, () => takeBack(work)))) throw handedOver(move)
+  if (!(await withRetries(context, options, () => takeBack(work)))) throw handedOver(move)
   return { ...(await readMove(context, { ...move, phase: 'undoing' }, { signal })), heldUpBy: error.message }
 }

@@ -1,4 +1,4 @@
-import type { CallOptions } from '@looseleaf/core'
+import type { CallOptions, LooseleafError } from '@looseleaf/core'
 import { millisecondsOfLease, optionKinds, type OptionKind, type OptionKinds } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { LEAST_LEASE_MS } from './move-lease.ts'
@@ -19,6 +19,11 @@ export interface MoveOptions extends CallOptions {
   readonly onProgress?: ((progress: MoveProgress) => void) | undefined
   /** Called with the move when the call begins to wait for another process that works on it. */
   readonly onWait?: ((move: MoveReport) => void) | undefined
+  /**
+   * Called after a failure of a shard, with its error and the milliseconds until the call tries again. The call rejects with the sixth
+   * failure in a row, after some 15 seconds.
+   */
+  readonly onRetry?: ((error: LooseleafError, pauseMs: number) => void) | undefined
 }
 
 const rate: OptionKind = {
@@ -32,4 +37,5 @@ export const moveOptionKinds: OptionKinds<MoveOptions> = {
   leaseMs: millisecondsOfLease(LEAST_LEASE_MS),
   onProgress: optionKinds.function,
   onWait: optionKinds.function,
+  onRetry: optionKinds.function,
 }

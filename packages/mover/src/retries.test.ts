@@ -9,8 +9,14 @@ const down = (): LooseleafError => new LooseleafError('SHARD_UNAVAILABLE', 'The 
 async function retried(
   errors: readonly Error[],
   progressAt: readonly number[] = [],
-): Promise<{ readonly result: unknown; readonly pauses: readonly number[]; readonly calls: number }> {
+): Promise<{
+  readonly result: unknown
+  readonly pauses: readonly number[]
+  readonly told: readonly unknown[]
+  readonly calls: number
+}> {
   const pauses: number[] = []
+  const told: unknown[] = []
   const time: Time = { now: () => 0, sleep: async (milliseconds) => void pauses.push(milliseconds) }
   let calls = 0
   const work = async (): Promise<string> => {
@@ -20,19 +26,28 @@ async function retried(
   }
   const result = await withRetries(
     { time } as EngineContext,
-    undefined,
+    { onRetry: (...retry) => void told.push(retry) },
     work,
     () => progressAt[calls - 1] ?? 0,
   ).catch((error: unknown) => error)
-  return { result, pauses, calls }
+  return { result, pauses, told, calls }
 }
 
 test('work is done again after failures of shards, with growing pauses', async () => {
-  expect(await retried([down(), down(), down()])).toEqual({
+  expect(await retried([down(), down(), down()])).toMatchObject({
     result: 'done',
     pauses: [500, 1_000, 2_000],
     calls: 4,
   })
+})
+
+test('every pause before the next try is told to onRetry, with the error before it', async () => {
+  const [first, second] = [down(), down()]
+  const { told } = await retried([first, second])
+  expect(told).toEqual([
+    [first, 500],
+    [second, 1_000],
+  ])
 })
 
 test('work rejects with its sixth failure in a row', async () => {
@@ -48,12 +63,12 @@ test.each([
   new LooseleafError('BAD_OPTION', 'The move is impossible.'),
   Object.assign(new Error('A mistake in the program.'), { retryable: true }),
 ])('work is not done again after an error that stays: %s', async (error) => {
-  expect(await retried([error])).toEqual({ result: error, pauses: [], calls: 1 })
+  expect(await retried([error])).toEqual({ result: error, pauses: [], told: [], calls: 1 })
 })
 
 test('failures count again from one once the progress exceeds that of every failure before', async () => {
   const errors = Array.from({ length: 10 }, down)
-  expect(await retried(errors, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2])).toEqual({
+  expect(await retried(errors, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2])).toMatchObject({
     result: 'done',
     pauses: [500, 1_000, 2_000, 4_000, 500, 1_000, 2_000, 4_000, 500, 1_000],
     calls: 11,

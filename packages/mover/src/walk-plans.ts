@@ -36,7 +36,7 @@ export async function drainShard(
 ): Promise<readonly MoveReport[]> {
   return withCallbacks(options, async (taken) => {
     const { signal } = taken
-    await withRetries(context, signal, () => announceDraining(context, number, { signal }))
+    await withRetries(context, taken, () => announceDraining(context, number, { signal }))
     const left = ({ shards }: StoreLayout): number =>
       shards[number]?.state === 'draining' ? bucketsIn(shards[number].buckets ?? '').length : 0
     const reports = await walkPlans(context, { drain: number }, taken, {
@@ -61,7 +61,7 @@ export async function stopDraining(
   options: { readonly signal?: AbortSignal | undefined },
 ): Promise<void> {
   const { signal } = options
-  await withRetries(context, signal, () => withdrawDraining(context, number, { signal }))
+  await withRetries(context, { signal }, () => withdrawDraining(context, number, { signal }))
 }
 
 /** Moves buckets until all shards that take buckets have about the same number of bytes. Goes on with every move that is not over first. */
@@ -103,7 +103,7 @@ async function walkPlans(
     for (const report of await resumeMoves({ context }, options, isOfRequest)) reports.set(report.id, report)
     const layout = await layoutNow()
     if (!goesOn(layout)) return [...reports.values()]
-    const plan = await withRetries(context, signal, () =>
+    const plan = await withRetries(context, options, () =>
       planMoves(context, request, { signal, rowsPerSecond }),
     )
     if (plan.problems.length > 0) {
@@ -119,7 +119,7 @@ async function walkPlans(
       while (isDone && waiting.length > 0 && rowsOf(announced) <= rowsAhead) {
         const [planned] = waiting.splice(0, 1) as [CountedMove]
         const move = goesOn(await layoutNow())
-          ? await announcedUnlessTaken(context, planned, signal)
+          ? await announcedUnlessTaken(context, planned, options)
           : undefined
         isDone = move !== undefined
         if (move !== undefined) announced.push({ move, planned, announcement: { at: elapsed() } })
@@ -147,10 +147,11 @@ function rowsOf(moves: readonly AnnouncedMove[]): number {
 async function announcedUnlessTaken(
   context: EngineContext,
   { from, to, buckets }: PlannedMove,
-  signal: AbortSignal | undefined,
+  options: MoveOptions,
 ): Promise<LayoutMove | undefined> {
+  const { signal } = options
   try {
-    return await withRetries(context, signal, () => announceMove(context, { from, to, buckets }, { signal }))
+    return await withRetries(context, options, () => announceMove(context, { from, to, buckets }, { signal }))
   } catch (error) {
     if (isLooseleafError(error) && ['CONFLICT', 'BAD_OPTION'].includes(error.code)) return undefined
     throw error

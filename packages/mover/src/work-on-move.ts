@@ -72,7 +72,7 @@ export async function workOn(
   }
 
   for (;;) {
-    const report = await withRetries(context, signal, attempt, () => progressOf(record))
+    const report = await withRetries(context, options, attempt, () => progressOf(record))
     if (report !== undefined) return report
   }
 }

@@ -1,11 +1,12 @@
 import { isLooseleafError } from '@looseleaf/core'
-import { platformTime } from '@looseleaf/core/internal'
+import { durationText, platformTime } from '@looseleaf/core/internal'
 import type { MoveOptions, MoveReport } from '@looseleaf/store'
 import type { Invocation } from '../running/invocation.ts'
 import type { LooseleafCommand } from '../running/define-command.ts'
 import { exitCodes, type ExitCode } from '../running/exit-codes.ts'
 import { parseWhole } from '../running/parse-whole.ts'
-import { timeText } from '../output/text.ts'
+import { inCommandWords } from '../output/command-words.ts'
+import { printable, timeText } from '../output/text.ts'
 import { progressText } from './move-view.ts'
 
 export interface RateOption {
@@ -24,8 +25,8 @@ export function addRateOption(command: LooseleafCommand): LooseleafCommand {
 }
 
 /**
- * Runs `work`, which walks moves, and shows its progress to people. Names the process that works on a move already. After Ctrl-C or
- * an error it names, for each move that is not over, the command to go on and the command to go back.
+ * Runs `work`, which walks moves, and shows its progress to people. Names the process that works on a move already, and a shard
+ * for which the work waits. After Ctrl-C or an error it names, for each move that is not over, the command to go on and the command to go back.
  */
 export async function workOnMoves<Result>(
   invocation: Invocation,
@@ -41,6 +42,10 @@ export async function workOnMoves<Result>(
       onProgress: (at) =>
         progress.update(at.counts.read, at.counts.read / Math.max(1, at.total), progressText(at)),
       onWait: (move) => progress.aside(() => output.note(waitText(move))),
+      onRetry: ({ message }, pauseMs) =>
+        progress.aside(() =>
+          output.note(`Trying again in ${durationText(pauseMs)}: ${printable(inCommandWords(message))}`),
+        ),
     })
   } catch (error) {
     progress.stop()
@@ -73,7 +78,9 @@ async function openMoveLines({ openStore, output }: Invocation): Promise<readonl
     return moves.filter((move) => move.endedAt === undefined).map(openMoveLine)
   } catch {
     // The first error is the one to be reported.
-    return ['Moves stay announced, and their progress is saved. See: looseleaf shard status']
+    return [
+      'Moves stay announced, and their progress is saved. When all shards answer, repeat the command, or go on with: looseleaf shard repair',
+    ]
   }
 }
 

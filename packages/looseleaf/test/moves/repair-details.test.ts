@@ -41,6 +41,21 @@ test('a repair names a move that has stopped again, and finishes the others', as
   })
 })
 
+test('a repair tells to repeat it when the shard of a move takes calls again', async () => {
+  const store = await openStore(driver, leapingTime())
+  const { id } = await announceMove(store.context, { from: 0, to: 1, buckets: '0-99' })
+  const down = new LooseleafError('SHARD_UNAVAILABLE', 'The server is down.')
+  const failing = await openWith(({ shard, operation }) =>
+    shard === 1 && operation === 'raiseFloor' ? { before: () => Promise.reject(down) } : undefined,
+  )
+  const pauses: number[] = []
+  const report = await failing.shards.repair({ onRetry: (_, pauseMs) => void pauses.push(pauseMs) })
+  expect(report.problems).toEqual([
+    `Move ${id} has stopped: The server is down. Call shards.repair when the shard takes calls again.`,
+  ])
+  expect(pauses).toEqual([500, 1_000, 2_000, 4_000, 8_000])
+})
+
 test('a repair takes a move once the one before it has handed its buckets over', async () => {
   const store = await openStore(driver, leapingTime())
   await announceMove(store.context, { from: 0, to: 1, buckets: '0-99' })

@@ -1,5 +1,5 @@
 import { isLooseleafError, type CallOptions, type LooseleafError } from '@looseleaf/core'
-import { withCallbacks } from '@looseleaf/core/internal'
+import { isOutage, withCallbacks } from '@looseleaf/core/internal'
 import {
   askMigratedShards,
   contentsEpochOf,
@@ -113,9 +113,14 @@ async function finishMoves(
   for (const { move } of open) await line.begin(move)
   return (await line.settled()).flatMap((result, i) => {
     if (result.status === 'fulfilled') return [result.value]
-    problems.push(`Move ${open[i]!.move.id} has stopped: ${faultOf(result.reason).message}`)
+    problems.push(`Move ${open[i]!.move.id} has stopped: ${stopText(result.reason)}`)
     return []
   })
+}
+
+function stopText(reason: unknown): string {
+  const error = faultOf(reason)
+  return `${error.message}${isOutage(error) ? ' Call shards.repair when the shard takes calls again.' : ''}`
 }
 
 /** Returns an error of the store, which leaves other work possible. Throws every other error, and those of a call that has to end. */
