@@ -26,6 +26,8 @@ export async function main(): Promise<void> {
       stop.abort()
     })
   }
+  // A terminal that closes sends several, so a second one does not cut the end short.
+  process.on('SIGHUP', () => stop.abort())
 
   process.stdout.on('error', (error) => stop.abort(new OutputError('The output', error)))
   // An error of stderr cannot be shown anywhere.

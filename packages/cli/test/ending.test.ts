@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
+import { BUCKETS, moveProject } from './move-project.ts'
 import { COMMAND, projectFolder, runInside, startCommand } from './run-command.ts'
 
 const SHARDS = ['--shards', 'sqlite:data']
@@ -25,15 +26,35 @@ test('the command ends although its config has left a timer open', async () => {
   expect(await finished).toMatchObject({ code: 0, signal: null, stderr: '' })
 })
 
-test('the first SIGTERM ends a command whose config never finishes loading', async () => {
-  const cwd = projectFolder()
-  const config = `console.error('loading'); setInterval(() => {}, 1000); await new Promise(() => {}); export default {}`
-  writeFileSync(join(cwd, 'looseleaf.config.mjs'), config)
-  const { child, finished } = startCommand(['status'], { cwd })
-  await once(child.stderr!, 'data')
-  child.kill('SIGTERM')
-  expect(await finished).toMatchObject({ code: 130, stdout: '', stderr: 'loading\nStopped.\n' })
-})
+test.each(['SIGTERM', 'SIGHUP'] as const)(
+  'the first %s ends a command whose config never finishes loading',
+  async (signal) => {
+    const cwd = projectFolder()
+    const config = `console.error('loading'); setInterval(() => {}, 1000); await new Promise(() => {}); export default {}`
+    writeFileSync(join(cwd, 'looseleaf.config.mjs'), config)
+    const { child, finished } = startCommand(['status'], { cwd })
+    await once(child.stderr!, 'data')
+    child.kill(signal)
+    expect(await finished).toMatchObject({ code: 130, stdout: '', stderr: 'loading\nStopped.\n' })
+  },
+)
+
+test('hang-ups of a closed terminal release a move like Ctrl-C, and name the command to go on', async (context) => {
+  const { start, moveIn, openMove } = await moveProject(context)
+  const { child, finished } = start(`shard move --from 0 --to 1 --buckets ${BUCKETS} --rows-per-second 100`)
+  const { id } = await moveIn('copying')
+  // The kernel and the shell send one each.
+  child.kill('SIGHUP')
+  child.kill('SIGHUP')
+  const { code, stderr } = await finished
+  expect(code).toBe(130)
+  expect(stderr).toMatch(
+    RegExp(
+      `Move ${id} is copying, and its progress is saved\\. Go on: looseleaf shard repair\\. .*\nStopped\\.\n$`,
+    ),
+  )
+  expect(await openMove()).toMatchObject({ id, holder: undefined })
+}, 60_000)
 
 const noFull = existsSync('/dev/full') ? '' : ' (left out: this system has no /dev/full)'
 
