@@ -314,7 +314,7 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
     expect(stdout).toMatch(/Nothing was changed\.\n$/)
   })
 
-  test('a draining that was stopped is a finding until it goes on or is given up', async (context) => {
+  test('a draining that was stopped is a finding, and a problem of shard repair, until it goes on or is given up', async (context) => {
     const { store, run } = await moveProject(context)
     const stop = new AbortController()
     const draining = store.shards.drain(1, { signal: stop.signal, onProgress: () => stop.abort() })
@@ -331,8 +331,16 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
     expect(drain.stdout).toContain(
       'look: drain stalls: shard shard-1.sqlite: is draining, has 2,048 buckets, and no move takes them away.',
     )
+    const stalled =
+      'Shard shard-1.sqlite is draining, has 2,048 buckets, and no move takes them away. Unless a process drains it now, go on with: looseleaf shard drain 1; or keep its buckets with: looseleaf shard stop-draining 1'
+    expect(await run('shard repair --dry-run')).toMatchObject({
+      code: 0,
+      stdout: `No move is under way.\n${stalled}\n`,
+    })
+    expect(await run('shard repair')).toMatchObject({ code: 1, stdout: `Problem: ${stalled}\n` })
     await run('shard stop-draining 1')
     expect(await run('shard status --check')).toMatchObject({ code: 0 })
+    expect(await run('shard repair')).toMatchObject({ code: 0, stdout: 'Nothing was half done.\n' })
   })
 
   test('buckets without an owner are a finding, in the words of shard repair', async (context) => {

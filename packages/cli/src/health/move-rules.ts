@@ -1,6 +1,6 @@
 import { grouped } from '@looseleaf/core/internal'
 import { heldUpText } from '../moves/move-view.ts'
-import type { Facts, Rule } from './facts.ts'
+import type { Facts, Problem, Rule } from './facts.ts'
 
 /** A rule about the shards, the moves and the owners of buckets alone. */
 export type MoveRule = Rule<Pick<Facts, 'moves' | 'ownerFaults' | 'shards'>>
@@ -30,16 +30,7 @@ const drainStallsRule: MoveRule = {
   name: 'drain stalls',
   grade: 'look',
   see: SEE,
-  find: ({ shards, moves }) =>
-    shards.map(({ number, address, state, buckets = 0 }) => {
-      if (state !== 'draining' || buckets === 0) return undefined
-      if (moves.some((move) => move.from === number && move.endedAt === undefined)) return undefined
-      return {
-        about: `shard ${address}`,
-        problem: `is draining, has ${grouped(buckets)} buckets, and no move takes them away`,
-        instruction: `go on with: looseleaf shard drain ${number}; or keep its buckets with: looseleaf shard stop-draining ${number}`,
-      }
-    }),
+  find: stalledDrains,
 }
 
 /** Finds a shard whose joining has not ended. */
@@ -80,3 +71,18 @@ export const moveRules: readonly MoveRule[] = [
   halfJoinedRule,
   bucketOwnersRule,
 ]
+
+/** Finds shards that are draining without a move. A drain has none either before it has announced its next one. */
+export function stalledDrains({ shards, moves }: Pick<Facts, 'moves' | 'shards'>): readonly Problem[] {
+  return shards.flatMap(({ number, address, state, buckets = 0 }) => {
+    if (state !== 'draining' || buckets === 0) return []
+    if (moves.some((move) => move.from === number && move.endedAt === undefined)) return []
+    return [
+      {
+        about: `shard ${address}`,
+        problem: `is draining, has ${grouped(buckets)} buckets, and no move takes them away`,
+        instruction: `go on with: looseleaf shard drain ${number}; or keep its buckets with: looseleaf shard stop-draining ${number}`,
+      },
+    ]
+  })
+}

@@ -1,4 +1,5 @@
-import type { RepairReport } from '@looseleaf/store'
+import type { DataStore, ListedShard, MoveReport, RepairReport } from '@looseleaf/store'
+import { stalledDrains } from '../../health/move-rules.ts'
 import { endedTexts, MOVE_JSON, moveJson, moveText } from '../../moves/move-view.ts'
 import { shardText, type NamedShard } from '../../moves/shard-names.ts'
 import { addRateOption, exitCodeOfMoves, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
@@ -16,7 +17,8 @@ const DETAILS = `Ends everything that is half done: goes on with each move that 
 after the other, also with an undo; completes the catalogs of shards and
 interrupted joins; lets a shard begin to serve buckets that were handed over to
 it. While another process works on a move, the command waits, and takes over if
-that process dies.
+that process dies. An interrupted drain or rebalance may have more moves to
+make: give the same command again. A shard that is draining is named.
 
 Ctrl-C is safe at any time: the same command goes on. The exit code is 1 if a
 problem remains, such as a bucket with two owners, and if a source still has its
@@ -26,7 +28,8 @@ JSON:
   { "moves": [M], "joined": [shard number], "catalogs": [shard number],
     "begun": [shard number], "problems": [text] }, with M:
 ${MOVE_JSON}
-With --dry-run: { "moves": [M] }, the moves that are not over.`
+With --dry-run: { "moves": [M], "problems": [text] }, the moves that are not over, and
+  drains without a move.`
 
 export const addRepair: AddCommand = (group) => {
   const command = defineCommand(group, {
@@ -44,10 +47,14 @@ export const addRepair: AddCommand = (group) => {
     const shards = await store.shards.list({ signal })
     if (options.dryRun === true) {
       const moves = (await store.shards.moves({ signal })).filter((move) => move.endedAt === undefined)
-      output.result({ moves: moves.map(moveJson) }, () =>
-        moves.length === 0
-          ? 'No move is under way.'
-          : [...moves.map((move) => moveText(output, shards, move)), 'Nothing was changed.'].join('\n'),
+      const problems = drainTexts(shards, moves)
+      output.result({ moves: moves.map(moveJson), problems }, () =>
+        [
+          ...(moves.length === 0
+            ? ['No move is under way.']
+            : [...moves.map((move) => moveText(output, shards, move)), 'Nothing was changed.']),
+          ...problems,
+        ].join('\n'),
       )
       return exitCodes.ok
     }
@@ -56,12 +63,25 @@ export const addRepair: AddCommand = (group) => {
       problems: found,
       ...rest
     } = await workOnMoves(invocation, options, (moving) => store.shards.repair(moving))
-    const problems = found.map(inCommandWords)
+    // Another problem may be a shard that does not answer.
+    const problems = found.length > 0 ? found.map(inCommandWords) : await drainProblems(store, signal)
     output.result({ moves: moves.map(moveJson), ...rest, problems }, () =>
       repairText(output, shards, { moves, ...rest, problems }),
     )
     return problems.length === 0 ? exitCodeOfMoves(moves) : exitCodes.found
   })
+}
+
+/** Returns a sentence for each drain that needs its own command to go on: `repair` makes no new moves. */
+async function drainProblems({ shards }: DataStore, signal: AbortSignal): Promise<readonly string[]> {
+  return drainTexts(await shards.list({ signal }), await shards.moves({ signal }))
+}
+
+function drainTexts(shards: readonly ListedShard[], moves: readonly MoveReport[]): readonly string[] {
+  return stalledDrains({ shards, moves }).map(
+    ({ about = '', problem, instruction }) =>
+      `${about.replace(/^s/, 'S')} ${problem}. Unless a process drains it now, ${instruction}`,
+  )
 }
 
 function repairText(
