@@ -103,7 +103,12 @@ test.each(['both', 'target', 'undoing'] as const)(
     const dead = { key: [Buffer.from(mail)], entityId: Buffer.alloc(16, 7), version: 1 }
     await driver.shards[1]!.claims(tableSpec(claims)).take([dead])
     await announce(phase)
-    for (const index of INDEXES) expect(await cleanIndex(store, index)).toMatchObject({ removed: 0 })
+    // A row on the other shard of the move is no missing one: the mover has not copied it yet, or queries do not read it any more.
+    const [added, ofUnique] = phase === 'target' ? [1, 2] : [0, 0]
+    for (const index of INDEXES) {
+      const counts = { removed: 0, added: index === 'by_mail' ? ofUnique : added }
+      expect(await cleanIndex(store, index)).toMatchObject(counts)
+    }
     expect(await rowCounts()).toEqual(everywhere(1, 1))
     for (const index of INDEXES) {
       const checked = await checkIndex(store, index)

@@ -14,7 +14,7 @@ export interface CleanerStatus {
     /** Age in milliseconds of the oldest update that the last round had no time for; 0 if it read all. */
     readonly lagMs: number
   }[]
-  /** Counts of all work since this cleaner was started. */
+  /** Counts of all work since this cleaner was started. `added` counts no rows of fillings. */
   readonly totals: Tally
   /** Tombstones that this cleaner has purged since it was started. */
   readonly purged: number

@@ -99,11 +99,13 @@ function followShard(
 
   async function round(): Promise<number> {
     const { graceMs, onProblem } = options
-    const { pass, total, removed } = countByIndex(createPass(context, { signal, graceMs, onProblem }))
+    const { pass, total, tallyFor, removed } = countByIndex(
+      createPass(context, { signal, graceMs, onProblem }),
+    )
     // Read before the round: another round may reload the catalog while this one fails.
     const known = cleanableIndexes(context)
+    const targets = known.map((entry) => indexTarget(context, entry))
     try {
-      const targets = known.map((entry) => indexTarget(context, entry))
       const looked = await tail.round(pass, targets)
       lastRoundAt = context.time.now()
       // The lease of the tail ensures that only one process deletes expired entities of the shard.
@@ -119,6 +121,9 @@ function followShard(
       return 0
     } finally {
       const tally = total()
+      // The first rows of an index that is being filled were not missing.
+      for (const target of targets)
+        if (target.entry.state === 'building') tally.added -= tallyFor(target).added
       reporter.count(tally)
       const { name } = shardAt(context, shard)
       const { lagMs } = tail

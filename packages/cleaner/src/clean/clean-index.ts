@@ -179,8 +179,11 @@ async function cleanActive(
     shardsNow: () => presentNumbers(context.driver),
     planned,
     onProgress: options.onProgress,
-    onWork({ entry }, shard, tally) {
-      onWork?.(tally)
+    onWork(target, shard, tally) {
+      const { entry } = target
+      // Rows of a filling were not missing.
+      const isFill = entry.state === 'building' || runs.get(target)?.rewrites === true
+      onWork?.(isFill ? { ...tally, added: 0 } : tally)
       const { name } = shardAt(context, shard)
       const counts = countsOf(tally)
       context.events.happened({

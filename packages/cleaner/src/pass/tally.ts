@@ -6,7 +6,7 @@ export interface Tally {
   entities: number
   /** Index rows read. */
   rows: number
-  /** Missing rows that were added; for an index that is being filled, all rows written. */
+  /** Missing rows that were added where queries read them; for an index that is being filled, all rows written there. */
   added: number
   /** Dangling rows deleted. */
   removed: number

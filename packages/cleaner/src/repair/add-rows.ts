@@ -2,6 +2,7 @@ import { idKey, type IndexRow } from '@looseleaf/core/internal'
 import { shardsOfRow } from '@looseleaf/index-engine/internal'
 import { writeAgain, sizeClass } from '@looseleaf/protocol/internal'
 import type { MissingRow } from '../look/inspect.ts'
+import { isRead } from '../look/is-read.ts'
 import { reportDuplicate } from '../look/report-duplicates.ts'
 import { tableOn } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
@@ -33,6 +34,12 @@ export async function addRows(pass: Pass, missing: readonly MissingRow[]): Promi
 const claimName = ({ target, entity, row }: MissingRow): string =>
   `${target.entry.table} ${row.identity} ${idKey(entity.id)}`
 
+/**
+ * Tells whether a written row was missing. An outdated one was not: after a fence, the rows of a covering index have an older stamp than their
+ * entity. Neither is one on the other shard of a move: its mover copies it.
+ */
+const wasMissing = (pass: Pass, row: MissingRow): boolean => row.outdated !== true && isRead(pass, row)
+
 /** Writes the rows, and returns the claims that could not be taken. */
 async function write(pass: Pass, missing: readonly MissingRow[]): Promise<readonly MissingRow[]> {
   const groups = Map.groupBy(missing, ({ target, row }) => tableOn(target, row.shard))
@@ -58,11 +65,11 @@ async function write(pass: Pass, missing: readonly MissingRow[]): Promise<readon
         )
         for (const { claim, holder } of duplicates)
           reportDuplicate(pass, target.entry.name, claim.entityId, holder)
-        const untaken = [...duplicates.map(({ claim }) => claim), ...later]
+        const untaken = [...duplicates.map(({ claim }) => claim), ...later].map((row) => rows.get(row)!)
         tally.duplicates += duplicates.length
-        // An outdated row was not missing: after a fence, the rows of a covering index have an older stamp than their entity.
-        tally.added += rows.size - untaken.length - chunk.filter(({ outdated }) => outdated).length
-        refused.push(...untaken.map((row) => rows.get(row)!))
+        const isUntaken = new Set(untaken)
+        tally.added += chunk.filter((row) => wasMissing(pass, row) && !isUntaken.has(row)).length
+        refused.push(...untaken)
       }
     }),
   )

@@ -12,7 +12,7 @@ export interface RoundError {
   readonly message: string
 }
 
-/** Totals of all cleaners of a store, since the first one ran. */
+/** Totals of all cleaners of a store, since the first one ran. `added` counts no rows of fillings. */
 export interface CleanerSummary {
   /** Time of the last save; undefined if no cleaner has run yet. */
   readonly updatedAt: Date | undefined
