@@ -49,7 +49,7 @@ describe.each(Object.entries(calls))('%s', (name, call) => {
 })
 
 test.each([
-  ['startCleaner', { intervalMs: 'x' }, 'a number of milliseconds, 0 or more; got a string of 1 characters.'],
+  ['startCleaner', { intervalMs: 'x' }, 'a number of milliseconds, 0 or more; got a string of 1 character.'],
   ['startCleaner', { graceMs: -1 }, 'a number of milliseconds, 0 or more; got -1.'],
   ['startCleaner', { sweepEveryMs: NaN }, 'a number of milliseconds, 0 or more; got NaN.'],
   ['startCleaner', { onError: 5 }, 'a function; got 5.'],
@@ -59,9 +59,9 @@ test.each([
   ['startCleaner', { rowsPerRound: -5 }, 'a whole number, 1 or more; got -5.'],
   ['startCleaner', { rowsPerRound: 2.5 }, 'a whole number, 1 or more; got 2.5.'],
   ['cleanIndex', { rowsPerSecond: 0 }, 'a number above 0; got 0.'],
-  ['cleanIndex', { rowsPerSecond: '5' }, 'a number above 0; got a string of 1 characters.'],
+  ['cleanIndex', { rowsPerSecond: '5' }, 'a number above 0; got a string of 1 character.'],
   ['cleanIndex', { signal: {} }, 'an AbortSignal; got an object.'],
-  ['checkIndex', { rowsPerSecond: '5' }, 'a number above 0; got a string of 1 characters.'],
+  ['checkIndex', { rowsPerSecond: '5' }, 'a number above 0; got a string of 1 character.'],
   ['checkIndex', { onProblem: true }, 'a function; got a boolean.'],
 ])('%s refuses %j', async (name, options, words) => {
   const [option] = Object.keys(options)

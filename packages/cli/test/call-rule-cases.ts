@@ -1,6 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import type { CallFailures, FailureReport } from '@looseleaf/store/internal'
-import { NOTED_MS } from '../src/health/call-rules.ts'
+import { NOTED_MS, type CallFailures, type FailureReport } from '@looseleaf/store/internal'
 import type { Facts } from '../src/health/facts.ts'
 
 interface RuleCases {

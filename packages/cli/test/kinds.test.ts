@@ -168,10 +168,7 @@ test('put and import warn of entities that no kind of the config finds', async (
 })
 
 test.each([
-  [
-    '[{ name: "person" }]',
-    'kinds has to be an array of results of defineKind(…); got an array of 1 elements',
-  ],
+  ['[{ name: "person" }]', 'kinds has to be an array of results of defineKind(…); got an array of 1 element'],
   ['undefined', 'has no kinds; it needs `kinds: [ … ]`'],
 ])('the error of kinds that are %s names the expectation', async (kinds, words) => {
   const cwd = projectFolder()

@@ -40,6 +40,10 @@ test.each([
   [['--delete-delay-ms', '-1'], 'milliseconds'],
   [['--delete-delay-ms', '5min'], 'milliseconds'],
   [['--on-index-failure', 'wait'], 'fail, defer'],
+  [
+    ['--keep-tombstones-ms', '5'],
+    "option '--keep-tombstones-ms <n>' argument '5' is invalid. It has to be a whole number of milliseconds, 3,600,000",
+  ],
 ])('%j is refused', async (args, words) => {
   configure({})
   await run('init')

@@ -95,7 +95,7 @@ describe.concurrent('commands for moves', { timeout: 60_000 }, () => {
     const needed = await run('shard remove 1 --dry-run')
     expect(needed).toMatchObject({ code: 4, stdout: '' })
     expect(needed.stderr).toContain(
-      'cannot be removed yet, and nothing was changed: it has 2,048 buckets, which have to move to other shards first (run looseleaf shard drain)',
+      'cannot be removed yet, and nothing was changed: it has 2,048 buckets: move them to other shards first (run looseleaf shard drain 1)',
     )
     expect(JSON.parse((await run('shard remove 1 --json')).stderr)).toMatchObject({
       error: { code: 'CONFLICT', retryable: false },

@@ -246,7 +246,7 @@ describe('options', () => {
       [{ folder: 'f', shards: 0 }, /shards.*from 1 to 1024; got 0\./],
       [{ folder: 'f', shards: 1_025 }, /shards.*from 1 to 1024; got 1025\./],
       [{ folder: 'f', shards: 1.5 }, /shards/],
-      [{ folder: 'f', shards: '2' }, /shards.*a string of 1 characters/],
+      [{ folder: 'f', shards: '2' }, /shards.*a string of 1 character/],
       [{ folder: 'f', durability: 'none' }, /durability.*'full' or 'normal'/],
       [{ folder: 'f', deadlineMs: 0 }, /deadlineMs/],
       [{ folder: 'f', entityTable: 'a b' }, /entityTable/],

@@ -19,7 +19,7 @@ describe('a reference', () => {
     ['x', 'BAD_ID', /x/],
     [{ id: 'x', version: 7 }, 'BAD_ID', /x/],
     [{ id, version: '0x10' }, 'BAD_OPTION', /^update takes as the version a version of an entity/],
-    [{ id, version: ['7'] }, 'BAD_OPTION', /got an array of 1 elements/],
+    [{ id, version: ['7'] }, 'BAD_OPTION', /got an array of 1 element/],
     [{ id, version: 7n }, 'BAD_OPTION', /got a bigint/],
     [{ id, version: 1.5 }, 'BAD_OPTION', /got a number/],
   ])('%o is no reference', (of, code, message) => {

@@ -13,7 +13,7 @@ export {
 export { prepared, type BegunWrite, type PreparedWrite } from './writing/batch/batch-item.ts'
 export { repairVersion } from './writing/repair-version.ts'
 export type { CallFailures } from './failures/call-tally.ts'
-export type { FailureReport } from './failures/failure-note.ts'
+export { NOTED_MS, type FailureReport } from './failures/failure-note.ts'
 export { probeShards, type ShardProbe } from './failures/probe-shards.ts'
 export { readFailures, type ReadFailuresOptions } from './failures/read-failures.ts'
 export { readReplicas, type ReplicaReport } from './reading/inspection/replica-report.ts'

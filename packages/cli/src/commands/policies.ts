@@ -37,7 +37,7 @@ export const addPolicies: AddCommand = (program) => {
     .option(
       '--keep-tombstones-ms <n>',
       'time for which the cleaner keeps tombstones of deleted entities; an hour or more',
-      parseMilliseconds,
+      parseKeepTombstones,
     )
     .does(
       async (
@@ -52,4 +52,10 @@ export const addPolicies: AddCommand = (program) => {
     )
 }
 
-const parseMilliseconds = wholeNumber(0, 999_999_999_999, 'a whole number of milliseconds, 0 or more')
+const MOST_MS = 999_999_999_999
+const parseMilliseconds = wholeNumber(0, MOST_MS, 'a whole number of milliseconds, 0 or more')
+const parseKeepTombstones = wholeNumber(
+  3_600_000,
+  MOST_MS,
+  'a whole number of milliseconds, 3,600,000 (an hour) or more',
+)

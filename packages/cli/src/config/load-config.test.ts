@@ -35,7 +35,7 @@ test.each([
   [[], 'the default export has to be an object such as { shards: … }; got an array of 0 elements.'],
   [
     { shards: ['mysql://u:hunter2@h/d'] },
-    "shards has to be a text such as 'mysql://…,mysql://…', or a result of mysqlShards(…) or sqliteShards(…); got an array of 1 elements.",
+    "shards has to be a text such as 'mysql://…,mysql://…', or a result of mysqlShards(…) or sqliteShards(…); got an array of 1 element.",
   ],
   [
     { shards: 'memory:1', indices: [] },

@@ -1,10 +1,7 @@
 import type { ErrorCode } from '@looseleaf/core'
 import { counted, grouped, durationText } from '@looseleaf/core/internal'
-import type { CallFailures } from '@looseleaf/store/internal'
+import { NOTED_MS, type CallFailures } from '@looseleaf/store/internal'
 import { ageOf, type Facts, type Problem, type Rule } from './facts.ts'
-
-/** Age in milliseconds up to which a note counts. A process with failing calls writes a note each minute. */
-export const NOTED_MS: number = 3 * 60_000
 
 /** Fraction of calls with a transient error from which on the failures are graded `act`. */
 export const SHARE_TO_ACT = 0.01

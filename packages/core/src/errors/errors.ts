@@ -217,7 +217,7 @@ export function isUndecodable(error: unknown): error is LooseleafError {
 export function describeKind(value: unknown): string {
   if (value === null) return 'null'
   if (value === undefined) return 'nothing'
-  if (typeof value === 'string') return `a string of ${value.length} characters`
+  if (typeof value === 'string') return `a string of ${ofLength(value, 'character')}`
   if (typeof value === 'number') return Number.isFinite(value) ? 'a number' : String(value)
   if (typeof value === 'bigint') return 'a bigint'
   if (typeof value === 'boolean') return 'a boolean'
@@ -231,10 +231,13 @@ export function describeKind(value: unknown): string {
 }
 
 function describeObject(value: object): string {
-  if (Array.isArray(value)) return `an array of ${value.length} elements`
+  if (Array.isArray(value)) return `an array of ${ofLength(value, 'element')}`
   if (isDate(value)) return Number.isNaN(value.getTime()) ? 'an invalid Date' : 'a Date'
-  if (isBytes(value)) return `${value.length} bytes`
+  if (isBytes(value)) return ofLength(value, 'byte')
   const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null
   const name = prototype?.constructor?.name
   return typeof name !== 'string' || name === 'Object' ? 'an object' : `an object of class ${name}`
 }
+
+const ofLength = ({ length }: ArrayLike<unknown>, noun: string): string =>
+  `${length} ${noun}${length === 1 ? '' : 's'}`

@@ -108,7 +108,7 @@ describe('an invalid definition', () => {
     ],
     ['no options', 'a', undefined, /Index a needs options .* got nothing/],
     ['no properties', 'a', { shardOn }, /Index a needs properties .* got nothing/],
-    ['a list of properties', 'a', { properties: ['user_id'], shardOn }, /got an array of 1 elements/],
+    ['a list of properties', 'a', { properties: ['user_id'], shardOn }, /got an array of 1 element/],
     ['empty properties', 'a', { properties: {}, shardOn }, /1 to 8 properties; got 0/],
     [
       'nine properties',

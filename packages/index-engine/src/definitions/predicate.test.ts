@@ -127,7 +127,7 @@ describe('on', () => {
 
   it.each<[string, unknown, RegExp]>([
     ['null', null, /Index a needs on to be properties and values .*; got null/],
-    ['a list', ['kind'], /properties and values .*; got an array of 1 elements/],
+    ['a list', ['kind'], /properties and values .*; got an array of 1 element/],
     ['nothing', {}, /1 to 4 properties in on; got 0/],
     ['five properties', { a: 1, b: 1, c: 1, d: 1, e: 1 }, /1 to 4 properties in on; got 5/],
     ['the id', { id: 'a' }, /cannot have the property id/],

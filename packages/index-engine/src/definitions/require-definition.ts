@@ -5,12 +5,10 @@ import { describeKind, isRecord } from '@looseleaf/core/internal'
 export function requireDefinition(
   call: string,
   definition: unknown,
+  expected = 'an index as defineIndex gives it',
 ): asserts definition is IndexDefinitionData {
   if (isLikeDefinition(definition)) return
-  throw new LooseleafError(
-    'BAD_INDEX',
-    `${call} takes an index as defineIndex gives it; got ${describeNoDefinition(definition)}.`,
-  )
+  throw new LooseleafError('BAD_INDEX', `${call} takes ${expected}; got ${describeNoDefinition(definition)}.`)
 }
 
 function isLikeDefinition(value: unknown): boolean {

@@ -74,7 +74,7 @@ describe('values within objects', () => {
   it('several values along a path are a misfit of a scalar property', () => {
     expect(deriveRows(byAuthor, { author: [{ id: 5 }] })).toEqual({
       keys: [],
-      misfits: [{ property: 'author.id', reason: expect.stringMatching(/got an array of 1 elements/) }],
+      misfits: [{ property: 'author.id', reason: expect.stringMatching(/got an array of 1 element/) }],
     })
     expect(deriveRows(byAuthor, { author: [5, {}] })).toEqual({ keys: [], misfits: [] })
   })
@@ -230,7 +230,7 @@ describe('claims in a unique index', () => {
 
 describe('a misfit', () => {
   it('an array in place of a scalar is a misfit, whatever its elements', () => {
-    const reason = 'a string is expected, got an array of 1 elements'
+    const reason = 'a string is expected, got an array of 1 element'
     expect(deriveRows(byUser, { user: [null], at })).toEqual({
       keys: [],
       misfits: [{ property: 'user', reason }],
@@ -242,7 +242,7 @@ describe('a misfit', () => {
       keys: [],
       misfits: [
         { property: 'user', reason: 'a string is expected, got a number' },
-        { property: 'at', reason: 'a valid Date is expected, got a string of 1 characters' },
+        { property: 'at', reason: 'a valid Date is expected, got a string of 1 character' },
       ],
     })
   })
@@ -259,10 +259,10 @@ describe('a misfit', () => {
 
   it('a scalar in place of an array is a misfit', () => {
     expect(deriveRows(byUser, { user: ['a'], at }).misfits[0]?.reason).toBe(
-      'a string is expected, got an array of 1 elements',
+      'a string is expected, got an array of 1 element',
     )
     expect(deriveRows(byTag, { tags: 'a', rank: 1 }).misfits).toEqual([
-      { property: 'tags', reason: 'an array is expected, got a string of 1 characters' },
+      { property: 'tags', reason: 'an array is expected, got a string of 1 character' },
     ])
   })
 

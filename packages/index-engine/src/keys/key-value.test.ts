@@ -43,7 +43,7 @@ describe('toKeyValue', () => {
 
 describe('a misfit', () => {
   it.each<[ColumnType, unknown, string]>([
-    ['uuid', 'x', 'a UUID string is expected, got a string of 1 characters'],
+    ['uuid', 'x', 'a UUID string is expected, got a string of 1 character'],
     ['uuid', new Uint8Array(16), 'a UUID string is expected, got 16 bytes'],
     ['string', 1, 'a string is expected, got a number'],
     ['string', '\ud800', 'a string without lone surrogates is expected, this one has some'],
@@ -70,7 +70,7 @@ describe('a misfit', () => {
     [
       'integer',
       '1',
-      'a whole number up to 2^53 - 1 or a bigint of 64 bits is expected, got a string of 1 characters',
+      'a whole number up to 2^53 - 1 or a bigint of 64 bits is expected, got a string of 1 character',
     ],
     ['number', Number.NaN, 'a finite number is expected, got NaN'],
     ['number', Number.POSITIVE_INFINITY, 'a finite number is expected, got Infinity'],
@@ -78,7 +78,7 @@ describe('a misfit', () => {
     ['boolean', 1, 'true or false is expected, got a number'],
     ['time', 1_700_000_000_000, 'a valid Date is expected, got a number'],
     ['time', new Date(Number.NaN), 'a valid Date is expected, got an invalid Date'],
-    ['string', ['x'], 'a string is expected, got an array of 1 elements'],
+    ['string', ['x'], 'a string is expected, got an array of 1 element'],
   ])('a misfit for %s names the expectation and the kind of value', (type, value, reason) => {
     expect(toKeyValue(type, value)).toEqual({ misfit: reason })
   })

@@ -389,7 +389,7 @@ describe('a list of values', () => {
 describe('an invalid query', () => {
   it.each<[string, IndexDefinition, unknown, object, RegExp]>([
     ['no where', byUser, undefined, {}, /Index by_user needs an object .* got nothing/],
-    ['a list', byUser, [user], {}, /got an array of 1 elements/],
+    ['a list', byUser, [user], {}, /got an array of 1 element/],
     ['an object of a class', byUser, new URL('https://example.org'), {}, /got an object of class URL/],
     [
       'an unknown property',

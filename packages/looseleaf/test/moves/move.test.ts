@@ -182,7 +182,7 @@ const RANGES = 'buckets are ascending ranges below 4096, such as 0-76,97'
 test.each([
   [{ from: 0, to: 0, buckets: '1' }, `${TWO_SHARDS}; got 0 and 0`],
   [{ from: 0, to: 2, buckets: '1' }, `${TWO_SHARDS}; got 0 and 2`],
-  [{ from: '0', to: 1, buckets: '1' }, `${TWO_SHARDS}; got a string of 1 characters and 1`],
+  [{ from: '0', to: 1, buckets: '1' }, `${TWO_SHARDS}; got a string of 1 character and 1`],
   [{ from: 0, to: 1, buckets: '' }, `${RANGES}; got ""`],
   [{ from: 0, to: 1, buckets: '7-3' }, `${RANGES}; got "7-3"`],
   [{ from: 0, to: 1, buckets: '4096' }, `${RANGES}; got "4096"`],

@@ -63,7 +63,7 @@ test.each([
   [0.5, '0.5'],
   [-1, '-1'],
   [3, '3'],
-  ['1', 'a string of 1 characters'],
+  ['1', 'a string of 1 character'],
 ])('a plan of a drain of the shard %j is BAD_OPTION', async (number, received) => {
   const store = await openStore(await driverOf(3))
   await expect(store.shards.plan({ drain: number as number })).rejects.toMatchObject({

@@ -13,7 +13,11 @@ export function requireWhich(call: string, which: unknown): asserts which is Ind
   if (typeof which === 'string') return
   const { name, generation } = isRecord(which) ? which : {}
   if (typeof name === 'string' && typeof generation === 'number') return
-  requireDefinition(call, which)
+  requireDefinition(
+    call,
+    which,
+    'the name of an index, { name, generation }, or an index as defineIndex gives it',
+  )
 }
 
 /** Returns the selected entries: those of rows, and their claims, which other generations may share. */

@@ -105,6 +105,15 @@ describe('a hidden index', () => {
     })
   })
 
+  it('a call for something that is no index names all ways to name one', async () => {
+    const store = await open([byLink])
+    await expect(store.hideIndex(5 as never)).rejects.toMatchObject({
+      code: 'BAD_INDEX',
+      message:
+        'hideIndex takes the name of an index, { name, generation }, or an index as defineIndex gives it; got a number.',
+    })
+  })
+
   it('hiding a hidden index changes no epoch', async () => {
     const store = await open([byLink])
     await store.hideIndex('by_link')

@@ -25,6 +25,9 @@ export interface FailureNote extends FailureReport {
 /** Name of the task whose progress holds the notes. */
 export const NOTES_TASK = 'failing calls'
 
+/** Age in milliseconds up to which a note counts. A process with failing calls writes a note each minute, until it ends. */
+export const NOTED_MS: number = 3 * 60_000
+
 const MAX_PROCESSES = 20
 const MAX_FAILURES = 10
 const KEPT_MS = 60 * 60_000

@@ -14,10 +14,10 @@ test('a plan warns of processes whose calls fail on a target now', async () => {
     lastAt: Date.now(),
     message: 'access was denied.',
   } as const
-  const noteOf = (process: string, shard: string, isOver: boolean): FailureNote => ({
+  const noteOf = (process: string, shard: string, isOver: boolean, ageMs = 0): FailureNote => ({
     key: process,
     process,
-    at: new Date(),
+    at: new Date(Date.now() - ageMs),
     isOver,
     periodMs: 60_000,
     calls: 10,
@@ -27,6 +27,8 @@ test('a plan warns of processes whose calls fail on a target now', async () => {
     noteOf('web-1:7', second!.name, false),
     noteOf('web-2:8', second!.name, true),
     noteOf('web-3:9', first!.name, false),
+    // A process with failing calls notes them once a minute.
+    noteOf('ended:10', second!.name, false, 4 * 60_000),
   ])
     await editTask(first!.tasks, NOTES_TASK, (text) => notesToText(notesFromText(text), note), {
       owner: note.key,

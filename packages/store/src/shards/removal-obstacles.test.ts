@@ -23,10 +23,10 @@ test('the buckets of a shard are counted', () => {
   const shards = [EMPTY, { ...EMPTY, buckets: '7' }, { ...EMPTY, buckets: '0-6,8' }]
   expect(layoutObstacles(layoutOf(shards), [], 0)).toEqual([])
   expect(layoutObstacles(layoutOf(shards), [], 1)).toEqual([
-    'it has 1 bucket, which have to move to other shards first (call shards.drain)',
+    'it has 1 bucket: move it to other shards first (call shards.drain(1))',
   ])
   expect(layoutObstacles(layoutOf(shards), [], 2)).toEqual([
-    'it has 8 buckets, which have to move to other shards first (call shards.drain)',
+    'it has 8 buckets: move them to other shards first (call shards.drain(2))',
   ])
 })
 
@@ -57,22 +57,30 @@ test('the first shard that was not removed stays while an index is being filled'
 
 test('buckets that a shard serves, and those in moves, are named by its own catalog', () => {
   const away = { attempt: 1, buckets: '1', to: 0, end: 1 }
-  expect(ownObstacles({ owns: '' })).toEqual([])
+  expect(ownObstacles({ owns: '' }, '')).toEqual([])
   expect(
-    ownObstacles({
-      owns: '0-9',
-      leaving: [{ move: 1, attempt: 1, buckets: '0', to: 1 }],
-      coming: [{ move: 2, attempt: 1, buckets: '10', from: 1, afterAddedId: 0 }],
-      away: [
-        { ...away, move: 3 },
-        { ...away, move: 3, buckets: '2' },
-        { ...away, move: 4, emptied: 7 },
-      ],
-    }),
+    ownObstacles(
+      {
+        owns: '0-9',
+        leaving: [{ move: 1, attempt: 1, buckets: '0', to: 1 }],
+        coming: [{ move: 2, attempt: 1, buckets: '10', from: 1, afterAddedId: 0 }],
+        away: [
+          { ...away, move: 3 },
+          { ...away, move: 3, buckets: '2' },
+          { ...away, move: 4, emptied: 7 },
+        ],
+      },
+      '',
+    ),
   ).toEqual([
     'it serves 10 buckets',
     'buckets are leaving it',
     'copies of an undone move are still to be deleted',
     'its entities of move 3 are not deleted yet',
   ])
+})
+
+test('buckets that a shard serves are named once if the layout gives it the same number', () => {
+  expect(ownObstacles({ owns: '0-9' }, '0-9')).toEqual([])
+  expect(ownObstacles({ owns: '0-9' }, '0-8')).toEqual(['it serves 10 buckets'])
 })

@@ -20,7 +20,7 @@ export function layoutObstacles(
   const count = bucketsIn(shards[number]?.buckets ?? '').length
   if (count > 0)
     obstacles.push(
-      `it has ${counted(count, 'bucket')}, which have to move to other shards first (call shards.drain)`,
+      `it has ${counted(count, 'bucket')}: move ${count === 1 ? 'it' : 'them'} to other shards first (call shards.drain(${number}))`,
     )
   for (const { id } of moves.filter(({ from, to }) => from === number || to === number))
     obstacles.push(`move ${id} is not over`)
@@ -33,11 +33,15 @@ export function layoutObstacles(
   return obstacles
 }
 
-/** Returns the reasons in the catalog of the shard itself. */
-export function ownObstacles({ owns, leaving, coming, away = [] }: ShardServes): readonly string[] {
+/** Returns the reasons in the catalog of the shard itself. Leaves out its buckets if it serves as many as the layout gives it. */
+export function ownObstacles(
+  { owns, leaving, coming, away = [] }: ShardServes,
+  buckets: string,
+): readonly string[] {
   const obstacles: string[] = []
   const count = bucketsIn(owns).length
-  if (count > 0) obstacles.push(`it serves ${counted(count, 'bucket')}`)
+  if (count > 0 && count !== bucketsIn(buckets).length)
+    obstacles.push(`it serves ${counted(count, 'bucket')}`)
   if (leaving !== undefined) obstacles.push('buckets are leaving it')
   if (coming !== undefined) obstacles.push('copies of an undone move are still to be deleted')
   const unemptied = away.filter(({ emptied }) => emptied === undefined)
@@ -82,7 +86,7 @@ export async function contentsLeft(
     if (failing > 0) obstacles.push(`consumer ${name} has ${counted(failing, 'failing change')} there`)
     if (deadLetters > 0)
       obstacles.push(
-        `consumer ${name} has ${counted(deadLetters, 'dead letter')} there, which have to be replayed or discarded`,
+        `consumer ${name} has ${counted(deadLetters, 'dead letter')} there: replay or discard ${deadLetters === 1 ? 'it' : 'them'} (looseleaf consumer letters ${name} --replay)`,
       )
   }
   return obstacles

@@ -68,7 +68,7 @@ async function requireUnneeded(context: EngineContext, number: number, options: 
   const own = await loadOwn(context, number, options)
   const obstacles = [
     ...layoutObstacles(layout as StoreLayout, indexes, number),
-    ...ownObstacles(own.serves),
+    ...ownObstacles(own.serves, layout?.shards[number]?.buckets ?? ''),
     ...(await fullSources(context, number, options)),
     ...(await contentsLeft(context, number, own.serves, options)),
   ]

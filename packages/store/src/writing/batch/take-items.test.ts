@@ -123,7 +123,7 @@ test.each<[unknown, string]>([
     `${of}batch takes items with one of ${NAMES}; got an object with a, b, c, d, e, f, g, h.`,
   ],
   [{}, `${of}batch takes items with one of ${NAMES}; got an object.`],
-  [[{ put: {} }], `${of}batch takes items with one of ${NAMES}; got an array of 1 elements.`],
+  [[{ put: {} }], `${of}batch takes items with one of ${NAMES}; got an array of 1 element.`],
   [undefined, `${of}batch takes items with one of ${NAMES}; got nothing.`],
   [
     { insert: {}, ifVersion: 1 },
