@@ -74,7 +74,7 @@ test('a running cleaner fills indexes that are added', async () => {
   expect(await found(other, byUser, { user_id: 'ada' })).toHaveLength(20)
   expect(await rowsIn(other, 'by_tag')).toEqual(await expectedRows(other, 'by_tag'))
   await cleaner.stop()
-  // None of these rows was missing.
+  // Fillings write rows, and none that was missing.
   const { totals, lastFoundAt, indexes } = await readCleanerReport(other)
   expect({ ...totals, lastFoundAt }).toMatchObject({ added: 0, lastFoundAt: undefined })
   expect(indexes.map(({ lastRun }) => lastRun?.tally.added)).toEqual([20, 20])

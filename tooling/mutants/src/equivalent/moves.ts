@@ -129,7 +129,7 @@ export const moves: Equivalents = {
     'byTable: rows.length === 0 → false': 'An empty list of tables is the same as none.',
   },
   'protocol/moves/announce': {
-    'announceMove: moves.find((move) => isSame(move, plan)) → moves.findLast((move) => isSame(move, plan))':
+    'announceMove: moves.find((move) => isKept(move, plan)) → moves.findLast((move) => isKept(move, plan))':
       oneOfEach,
     'hadMove: layout?.moves → layout.moves': 'A store without a layout is refused before.',
     'hadMove: layout?.shards → layout.shards': 'A store without a layout is refused before.',
