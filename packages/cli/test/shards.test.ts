@@ -1,5 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { sqliteShards } from '@looseleaf/driver-sqlite'
+import { changeCatalogContents } from '@looseleaf/index-engine/internal'
 import { beforeEach, expect, test } from 'vitest'
 import { projectFolder, runInside, type Finished } from './run-command.ts'
 
@@ -62,6 +64,21 @@ test.each(['nonsense', '../nonsense', 'db3.internal/feed'])(
 test('a dry run tells that a shard has joined already', async () => {
   const { stdout } = await run('shard', 'add', 'shard-1.sqlite', '--dry-run')
   expect(stdout).toBe('shard-1.sqlite is shard 1 of the store already. Nothing was changed.\n')
+})
+
+test('a dry run tells the number that a new database gets at the address of a removed shard', async () => {
+  const driver = await sqliteShards({ folder: join(cwd, 'data'), shards: 2 }).connect()
+  await changeCatalogContents(driver, ({ layout, ...contents }) => {
+    const shards = [...layout!.shards, { name: 'shard-2.sqlite', buckets: '', state: 'removed' as const }]
+    return { ...contents, layout: { ...layout!, revision: layout!.revision + 1, shards } }
+  })
+  await driver.close()
+  const { stdout } = await run('shard', 'add', 'shard-2.sqlite', '--dry-run')
+  expect(stdout).toBe('shard-2.sqlite fits as shard 3. Nothing was changed.\n')
+  expect((await run('shard', 'add', 'shard-2.sqlite', '--json')).json()).toMatchObject({
+    number: 3,
+    added: true,
+  })
 })
 
 test.each([

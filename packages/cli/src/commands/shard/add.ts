@@ -32,7 +32,7 @@ export const addAddShard: AddCommand = (group) => {
         const before = await opened.shards.list({ signal })
         const result = await opened.shards.add(address, { signal, dryRun: dryRun === true })
         const isMember = ({ address: known, state }: (typeof before)[number]): boolean =>
-          known === result.address && state !== 'joining'
+          known === result.address && state !== 'joining' && state !== 'removed'
         const isNew = dryRun === true ? !before.some(isMember) : result.added
         output.result(result, () =>
           [
