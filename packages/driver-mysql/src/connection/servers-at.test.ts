@@ -24,19 +24,48 @@ test('the name of a shard is also its address, for each form of a server', () =>
   }
 })
 
+const EXPECTED =
+  /^The address of a MySQL shard has to be host:port\/database, such as db3:3306\/feed, or a URL/
+
 test.each([
-  '',
-  'feed',
-  'db3:3306',
-  'db3:/feed',
-  'db3:70000/feed',
-  '::1:3306/feed',
-  'user:secret@db3:3306/feed',
-])('the text %j is no address of a shard, and is not in the message', (text) => {
+  ['', '; got ""'],
+  ['feed', '; got "feed"'],
+  ['127.0.0.1', '; got "127.0.0.1"'],
+  ['db3:3306', '; got "db3:3306"'],
+  ['db3:/feed', '; got "db3:/feed"'],
+  ['[::1]', '; got "[::1]"'],
+  ['::1:3306/feed', '; got a text that may have a password'],
+  ['user:secret:3306/feed', '; got a text that may have a password'],
+  [`db3/${'d'.repeat(65)}`, '; got "db3/ddd'],
+  ['user:secret@db3:3306/feed', '; got a text that may have a password'],
+  ['user:secret/feed', '; got a text that may have a password'],
+  ['secret 7', '; got a text that may have a password'],
+])('the text %j is no address of a shard, and is shown unless it may have a password', (text, received) => {
   const asked = (): unknown => serversAt(text, first, {})
-  expect(asked).toThrow(/^The address of a MySQL shard has to be host:port\/database/)
+  expect(asked).toThrow(EXPECTED)
+  expect(asked).toThrow(received)
   expect(asked).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
   expect(asked).not.toThrow(/secret/)
+})
+
+test.each([
+  ['db3:0/feed', '0'],
+  ['db3:65536/feed', '65536'],
+  ['127.0.0.1:99999/x', '99999'],
+  ['[::1]:700000/feed', '700000'],
+  ['/run/my.sock:70000/feed', '70000'],
+])('the address %j is refused with the range of ports', (text, port) => {
+  expect(() => serversAt(text, first, {})).toThrow(
+    expect.objectContaining({
+      code: 'BAD_OPTION',
+      message: `The address of a MySQL shard has a port that is not a whole number from 1 to 65535 but ${port}.`,
+    }),
+  )
+})
+
+test('digits that may be a password are in no message', () => {
+  expect(() => serversAt('eve:99999/word@db3:3306', first, {})).toThrow(EXPECTED)
+  expect(() => serversAt('eve:99999/word@db3:3306', first, {})).not.toThrow(/99999/)
 })
 
 test('connection gives the credentials and the server of an address, which keeps its name', () => {

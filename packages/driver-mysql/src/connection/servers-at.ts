@@ -1,5 +1,12 @@
-import { describeKind } from '@looseleaf/core/internal'
-import { refuse, type MysqlShardOptions, type ShardAddress, type Tls } from './shard-address.ts'
+import { describeKind, shorten } from '@looseleaf/core/internal'
+import {
+  badPort,
+  MAX_PORT,
+  refuse,
+  type MysqlShardOptions,
+  type ShardAddress,
+  type Tls,
+} from './shard-address.ts'
 import { parseShardServers, type ReplicatedMysqlShard, type ShardServers } from './shard-servers.ts'
 
 /** The options that decide how a shard is reached whose address alone is known. */
@@ -53,14 +60,20 @@ function callConnection(
 function parseAddress(
   text: string,
 ): Pick<ShardAddress, 'name' | 'host' | 'port' | 'socketPath' | 'database'> {
-  const socket = /^(\/[^:]*):(\d{1,5})\/(.+)$/s.exec(text)
-  const server = /^(\[[^\]/@]+\]|[^:/@[\]]+)(?::(\d{1,5}))?\/([^/]+)$/.exec(text)
+  const subject = 'The address of a MySQL shard'
+  const socket = /^(\/[^:]*):(\d{1,10})\/(.+)$/s.exec(text)
+  const server = /^(\[[^\]/@]+\]|[^:/@[\]]+)(?::(\d{1,10}))?\/([^/]+)$/.exec(text)
   const [, place, port = '3306', database] = socket ?? server ?? []
-  if (place === undefined || database === undefined || database.length > 64 || Number(port) > 65_535)
+  const isPort = Number(port) >= 1 && Number(port) <= MAX_PORT
+  // With an @ behind it, the number may be a password.
+  const mayBePassword = !isPort && text.includes('@')
+  if (place === undefined || database === undefined || database.length > 64 || mayBePassword) {
     throw refuse(
-      'The address of a MySQL shard',
-      'has to be host:port/database, or a URL such as mysql://user@host:3306/database',
+      subject,
+      `has to be host:port/database, such as db3:3306/feed, or a URL such as mysql://user@host:3306/database; got ${received(text)}`,
     )
+  }
+  if (!isPort) throw badPort(subject, port)
   const host = place.toLowerCase()
   return {
     name: `${socket === null ? host : place}:${Number(port)}/${database}`,
@@ -69,4 +82,10 @@ function parseAddress(
     socketPath: socket === null ? undefined : place,
     database,
   }
+}
+
+/** Shows a text that is no address, unless a part of it may be a password. */
+function received(text: string): string {
+  const isPlain = /^(?:[\w.-]*|\[[\da-f:]*\])(?::\d*)?(?:\/[\w.-]*)?$/i.test(text)
+  return isPlain ? JSON.stringify(shorten(text, 80)) : 'a text that may have a password'
 }

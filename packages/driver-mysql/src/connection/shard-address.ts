@@ -70,7 +70,7 @@ export function parseShardAddress(shard: unknown, subject: string, tls: Tls): Sh
   )
 }
 
-const MAX_PORT = 65_535
+export const MAX_PORT = 65_535
 
 /** Hint for every error of a URL: a reserved character in a password moves the borders of all other parts. */
 const ENCODE = 'write # / ? @ and % within a user or a password as %23 %2F %3F %40 and %25'
@@ -215,7 +215,7 @@ function decode(text: string, subject: string, part: string): string {
   }
 }
 
-function badPort(subject: string, received: string): LooseleafError {
+export function badPort(subject: string, received: string): LooseleafError {
   return refuse(subject, `has a port that is not a whole number from 1 to ${MAX_PORT} but ${received}`)
 }
 
