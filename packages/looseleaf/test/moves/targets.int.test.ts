@@ -28,14 +28,16 @@ test('a plan finds a target that lacks a right, and a move to it announces nothi
 })
 
 test('a plan finds a target that is read-only, and a move to it announces nothing', async () => {
-  const { urls } = await freshShards(2)
+  // The setting is that of a server, so other test files need another one.
+  const server = await startServers(1, { database: 'store', inMemory: true })
+  onTestFinished(() => server.stop())
+  const urls = [...(await freshShards(1)).urls, ...server.urls]
   const admin = await DataStore.open({ shards: mysqlShards(urls), migrate: true })
   onTestFinished(() => admin.close())
   const user = await createLimitedUser(urls[1]!, 'SELECT, INSERT, UPDATE, DELETE')
   onTestFinished(() => user.drop())
   const store = await storeWith([urls[0]!, user.url], fastTime(10))
   await sendStatement(urls[1]!, 'SET GLOBAL read_only = ON')
-  onTestFinished(() => sendStatement(urls[1]!, 'SET GLOBAL read_only = OFF'))
   const { problems } = await store.shards.plan(PLAN)
   expect(problems).toEqual([expect.stringMatching(/^Shard 1 would refuse the copies: .*read-only/)])
   await expect(store.shards.move(PLAN)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
