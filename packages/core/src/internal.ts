@@ -105,7 +105,14 @@ export type {
 } from './ports/shard-serves.ts'
 export type { ClaimHolder, ClaimTable } from './ports/claim-table.ts'
 export type { CodecEntry, CodecEntryTable, StoredCodecEntry } from './ports/codec-entry-table.ts'
-export type { ConnectionState, ConnectOptions, RunningStatement, ShardSizes } from './ports/driver.ts'
+export type {
+  ConnectionState,
+  ConnectOptions,
+  ForeignTable,
+  RunningStatement,
+  ShardSizes,
+  TableCheck,
+} from './ports/driver.ts'
 export type {
   BatchOptions,
   BatchOutcome,

@@ -1,4 +1,4 @@
-import { isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import { isLooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
 import {
   createGate,
   systemTime,
@@ -25,8 +25,9 @@ import { createIndexTable } from './indexes/index-table.ts'
 import { createPendingTable } from './entities/pending-table.ts'
 import { createLocalRows } from './local-rows/local-rows.ts'
 import { createRowsOf } from './indexes/rows-of.ts'
-import { toNumber, toText } from './database/row-values.ts'
-import { columnNames, INCLUDED, indexTableStatements, primaryKey, tableStatements } from './schema/schema.ts'
+import { toNumber } from './database/row-values.ts'
+import { createTableChecks } from './schema/check-tables.ts'
+import { indexTableStatements, tableStatements } from './schema/schema.ts'
 import { createSession, type Call, type FaultCodes, type Row, type Session } from './database/session.ts'
 import { sizesOf } from './schema/sizes-of.ts'
 import { createTaskTable } from './bookkeeping/task-table.ts'
@@ -71,6 +72,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
   const session = createSession({ name, db, driver: dialect.createDriver(), flavor, gate })
   const flush = createFlush(name, session, flavor)
   const handOver = createHandOver(flavor)
+  const tableChecks = createTableChecks({ shardName: name, session, flavor, db, entityTable })
   const indexTables = new Map<string, IndexTable>()
   const claimTables = new Map<string, ClaimTable>()
 
@@ -116,32 +118,6 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     for (const statement of statements) await session.run(statement.compile(db), [], callOf(call, true))
   }
 
-  /**
-   * Throws `BAD_INDEX` if an index table has other columns than its definition. `IF NOT EXISTS` compares names only, so an earlier
-   * attempt with another definition may have left such a table, and it would convert the values of this index to its types.
-   */
-  async function checkColumns(spec: IndexTableSpec, call: CallOptions | undefined): Promise<void> {
-    const statement = flavor.columnsOf.statement(spec.table).compile(db)
-    const { rows } = await session.run(statement, [], callOf(call, false))
-    const existing = rows.map((row) => flavor.columnsOf.read(row))
-    const names = columnNames(spec)
-    const key = primaryKey(spec)
-    const fits =
-      existing.length === spec.columns.length + (spec.covering ? 3 : 2) &&
-      (!spec.covering || existing.some(({ name: column }) => toText(column) === INCLUDED)) &&
-      existing.every(({ name: column, inKey }) => inKey === key.includes(toText(column))) &&
-      spec.columns.every(({ type }, i) => {
-        const found = existing.find(({ name: column }) => toText(column) === names[i])
-        return found !== undefined && toText(found.type).toUpperCase() === flavor.types.columns[type]
-      })
-    if (fits) return
-    throw new LooseleafError(
-      'BAD_INDEX',
-      `${name}: the table ${spec.table} exists with other columns or another key than the index needs. An earlier attempt to create an index of this name with another definition left it. Drop the table if nothing uses it, and try again.`,
-      { shard: name },
-    )
-  }
-
   return {
     name,
     entities: entitiesBy(session),
@@ -169,8 +145,12 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
 
     async createIndexTable(spec, call) {
       await sendAll(indexTableStatements(spec, flavor), call)
-      await checkColumns(spec, call)
+      await tableChecks.requireIndexTable(spec, call)
     },
+
+    checkTables: tableChecks.checkTables,
+
+    tryCreateTable: tableChecks.tryCreateTable,
 
     // A waiting drop blocks every reader that comes after it. So a connection waits briefly for the table lock, and the drop is retried.
     async dropIndexTable(spec, call) {

@@ -36,6 +36,8 @@ export const sqliteFlavor: Flavor = {
     statement: (table) => sql`SELECT name, type, pk FROM pragma_table_info(${sql.lit(table)})`,
     read: ({ name, type, pk }) => ({ name, type, inKey: Number(pk) > 0 }),
   },
+  createLikeMissing: (table) =>
+    sql`CREATE TABLE ${sql.table(table)} AS SELECT * FROM ${sql.table(`${table}_source`)}`,
   // SQLite has no statistics of tables. The greatest `added_id` is an upper bound of the rows: only purged tombstones are missing.
   sizes: (entityTable) => sql`
     SELECT ${sql.lit(entityTable)} AS name, COALESCE(MAX(added_id), 0) AS estimate, NULL AS bytes FROM ${sql.table(entityTable)}

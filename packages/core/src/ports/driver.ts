@@ -41,6 +41,13 @@ export interface Shard {
   createIndexTable(spec: IndexTableSpec, options?: CallOptions): Promise<void>
   /** Drops an index table if it exists, without blocking readers for long. */
   dropIndexTable(spec: IndexTableSpec, options?: CallOptions): Promise<void>
+  /**
+   * Compares the tables of a shard, and these index tables, with the tables that the database has under their names. Changes nothing.
+   * Absent in drivers whose databases have no tables of other programs.
+   */
+  checkTables?(indexes: readonly IndexTableSpec[], options?: CallOptions): Promise<TableCheck>
+  /** Rejects with `SHARD_DENIED` if the user may not create tables. Changes nothing. Absent in drivers without users. */
+  tryCreateTable?(options?: CallOptions): Promise<void>
   /** Returns the statements of `createTables` and `createIndexTable`, for people who run them by hand. */
   schema(indexes: readonly IndexTableSpec[]): readonly string[]
   /**
@@ -75,6 +82,21 @@ export interface Shard {
   activity?(options?: CallOptions): Promise<readonly RunningStatement[]>
   /** Describes settings that endanger the guarantees of a store; empty if there are none. */
   warnings(options?: CallOptions): Promise<readonly string[]>
+}
+
+/** The tables that a database has under the names of those of a shard. */
+export interface TableCheck {
+  /** Names of the tables that `createTables` and `createIndexTable` would create. */
+  readonly missing: readonly string[]
+  readonly foreign: readonly ForeignTable[]
+}
+
+/** A table whose columns or key differ from those that `createTables` or `createIndexTable` makes. */
+export interface ForeignTable {
+  readonly name: string
+  /** Columns that it has and columns that it should have, with their types, for people. */
+  readonly found: string
+  readonly expected: string
 }
 
 /** A statement that a server is executing for any client; without its values. */

@@ -34,6 +34,11 @@ export interface Flavor {
     }
   }
   /**
+   * Creates a table like another one that does not exist. The statement changes nothing: it fails with `no-table` if the user may create
+   * tables.
+   */
+  createLikeMissing(table: string): RawBuilder<unknown>
+  /**
    * Selects the statistics of the tables: `name`, `estimate` of the rows and `bytes`, the last two NULL where unknown. A row
    * with a NULL name holds the bytes of the whole database, for databases where they are not the sum of the tables.
    */

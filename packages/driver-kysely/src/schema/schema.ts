@@ -13,50 +13,104 @@ export const PURGED_VERSION_COLUMN = 'purged_version'
 /** Column of a covering index with the properties that its rows include beside their key. */
 export const INCLUDED = 'included'
 
-/** Returns the statements that create the entity, catalog, task, pending and codec tables where they are missing. */
-export function tableStatements(entityTable: string, flavor: Flavor): readonly RawBuilder<unknown>[] {
-  const { types } = flavor
-  const [updatedKey, keyStatements] = secondaryKey(entityTable, 'updated', flavor)
+/** The columns of a table, and those of its primary key. */
+export interface TableShape {
+  readonly name: string
+  readonly columns: readonly ColumnShape[]
+  readonly key: readonly string[]
+}
+
+type ColumnShape = readonly [name: string, type: string, rest?: string]
+
+/** Returns the entity, catalog, task, pending and codec tables, in this order. */
+export function shardTables(entityTable: string, { types }: Flavor): readonly TableShape[] {
   return [
-    createTable(entityTable, flavor.tableOptions.numbered, [
-      column('added_id', types.addedId),
-      column('id', types.id, 'NOT NULL UNIQUE'),
-      column('updated', types.updated, 'NOT NULL'),
-      column('version', types.integer, 'NOT NULL'),
-      column('body', types.body),
-      ...updatedKey,
-    ]),
-    ...keyStatements,
-    createTable(META_TABLE, flavor.tableOptions.keyed, [
-      column('id', types.integer, 'NOT NULL PRIMARY KEY'),
-      column('epoch', types.integer, 'NOT NULL'),
-      column('catalog', types.text, 'NOT NULL'),
-      column(FLOOR_COLUMN, types.floor),
-      column(PURGED_UPDATED_COLUMN, types.integer, 'NOT NULL DEFAULT 0'),
-      column(PURGED_VERSION_COLUMN, types.integer, 'NOT NULL DEFAULT 0'),
-    ]),
-    createTable(TASK_TABLE, flavor.tableOptions.keyed, [
-      column('name', types.name, 'NOT NULL PRIMARY KEY'),
-      column('progress', types.text, 'NOT NULL'),
-      column('owner', types.name),
-      column('lease_until', types.integer, 'NOT NULL'),
-    ]),
-    createTable(PENDING_TABLE, flavor.tableOptions.keyed, [
-      column('entity_id', types.id, 'NOT NULL'),
-      column('index_table', types.name, 'NOT NULL'),
-      column('version', types.integer, 'NOT NULL'),
-      sql`PRIMARY KEY (entity_id, index_table)`,
-    ]),
-    createTable(CODEC_TABLE, flavor.tableOptions.keyed, [
-      column('id', types.name, 'NOT NULL PRIMARY KEY'),
-      column('kind', types.name, 'NOT NULL'),
-      column('bytes', types.body, 'NOT NULL'),
-      column('added', types.integer, 'NOT NULL'),
-    ]),
+    {
+      name: entityTable,
+      columns: [
+        ['added_id', types.addedId],
+        ['id', types.id, 'NOT NULL UNIQUE'],
+        ['updated', types.updated, 'NOT NULL'],
+        ['version', types.integer, 'NOT NULL'],
+        ['body', types.body],
+      ],
+      key: ['added_id'],
+    },
+    {
+      name: META_TABLE,
+      columns: [
+        ['id', types.integer, 'NOT NULL PRIMARY KEY'],
+        ['epoch', types.integer, 'NOT NULL'],
+        ['catalog', types.text, 'NOT NULL'],
+        [FLOOR_COLUMN, types.floor],
+        [PURGED_UPDATED_COLUMN, types.integer, 'NOT NULL DEFAULT 0'],
+        [PURGED_VERSION_COLUMN, types.integer, 'NOT NULL DEFAULT 0'],
+      ],
+      key: ['id'],
+    },
+    {
+      name: TASK_TABLE,
+      columns: [
+        ['name', types.name, 'NOT NULL PRIMARY KEY'],
+        ['progress', types.text, 'NOT NULL'],
+        ['owner', types.name],
+        ['lease_until', types.integer, 'NOT NULL'],
+      ],
+      key: ['name'],
+    },
+    {
+      name: PENDING_TABLE,
+      columns: [
+        ['entity_id', types.id, 'NOT NULL'],
+        ['index_table', types.name, 'NOT NULL'],
+        ['version', types.integer, 'NOT NULL'],
+      ],
+      key: ['entity_id', 'index_table'],
+    },
+    {
+      name: CODEC_TABLE,
+      columns: [
+        ['id', types.name, 'NOT NULL PRIMARY KEY'],
+        ['kind', types.name, 'NOT NULL'],
+        ['bytes', types.body, 'NOT NULL'],
+        ['added', types.integer, 'NOT NULL'],
+      ],
+      key: ['id'],
+    },
   ]
 }
 
-export function primaryKey(spec: IndexTableSpec): readonly string[] {
+export function indexTable(spec: IndexTableSpec, { types }: Flavor): TableShape {
+  const names = columnNames(spec)
+  return {
+    name: spec.table,
+    columns: [
+      ...spec.columns.map(({ type }, i): ColumnShape => [
+        names[i] as string,
+        types.columns[type],
+        'NOT NULL',
+      ]),
+      ['entity_id', types.id, 'NOT NULL'],
+      ['version', types.integer, 'NOT NULL'],
+      ...(spec.covering ? [[INCLUDED, types.body] as const] : []),
+    ],
+    key: primaryKey(spec),
+  }
+}
+
+/** Returns the statements that create the entity, catalog, task, pending and codec tables where they are missing. */
+export function tableStatements(entityTable: string, flavor: Flavor): readonly RawBuilder<unknown>[] {
+  const { tableOptions } = flavor
+  const [updatedKey, keyStatements] = secondaryKey(entityTable, 'updated', flavor)
+  return shardTables(entityTable, flavor).flatMap((shape) => {
+    const { name, key } = shape
+    if (name === entityTable) return [createTable(shape, tableOptions.numbered, updatedKey), ...keyStatements]
+    const keyLines = key.length > 1 ? [sql`PRIMARY KEY (${sql.join(key.map((each) => sql.ref(each)))})`] : []
+    return [createTable(shape, tableOptions.keyed, keyLines)]
+  })
+}
+
+function primaryKey(spec: IndexTableSpec): readonly string[] {
   return spec.unique ? columnNames(spec) : [...columnNames(spec), 'entity_id']
 }
 
@@ -71,21 +125,9 @@ function keyParts(spec: IndexTableSpec): RawBuilder<unknown> {
 
 /** Returns the statements that create an index table where it is missing. */
 export function indexTableStatements(spec: IndexTableSpec, flavor: Flavor): readonly RawBuilder<unknown>[] {
-  const names = columnNames(spec)
   const [entityKey, keyStatements] = secondaryKey(spec.table, 'entity_id', flavor)
-  return [
-    createTable(spec.table, flavor.tableOptions.keyed, [
-      ...spec.columns.map(({ type }, i) =>
-        column(names[i] as string, flavor.types.columns[type], 'NOT NULL'),
-      ),
-      column('entity_id', flavor.types.id, 'NOT NULL'),
-      column('version', flavor.types.integer, 'NOT NULL'),
-      ...(spec.covering ? [column(INCLUDED, flavor.types.body)] : []),
-      sql`PRIMARY KEY (${keyParts(spec)})`,
-      ...entityKey,
-    ]),
-    ...keyStatements,
-  ]
+  const keyLines = [sql`PRIMARY KEY (${keyParts(spec)})`, ...entityKey]
+  return [createTable(indexTable(spec, flavor), flavor.tableOptions.keyed, keyLines), ...keyStatements]
 }
 
 /**
@@ -103,16 +145,16 @@ export function columnNames(spec: IndexTableSpec): readonly string[] {
   })
 }
 
-function column(name: string, type: string, rest = ''): RawBuilder<unknown> {
-  return sql`${sql.ref(name)} ${sql.raw(`${type} ${rest}`.trim())}`
-}
-
 function createTable(
-  name: string,
+  { name, columns }: TableShape,
   options: string,
-  lines: readonly RawBuilder<unknown>[],
+  keyLines: readonly RawBuilder<unknown>[],
 ): RawBuilder<unknown> {
-  return sql`CREATE TABLE IF NOT EXISTS ${sql.table(name)} (\n  ${sql.join(lines, sql`,\n  `)}\n)${sql.raw(options === '' ? '' : ` ${options}`)}`
+  const columnLines = columns.map(
+    ([column, type, rest = '']) => sql`${sql.ref(column)} ${sql.raw(`${type} ${rest}`.trim())}`,
+  )
+  const lines = sql.join([...columnLines, ...keyLines], sql`,\n  `)
+  return sql`CREATE TABLE IF NOT EXISTS ${sql.table(name)} (\n  ${lines}\n)${sql.raw(options === '' ? '' : ` ${options}`)}`
 }
 
 /** Returns a key as a line of `CREATE TABLE`, or as a statement where the database has no such line. */

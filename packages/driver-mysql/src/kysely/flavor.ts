@@ -52,6 +52,8 @@ export const mysqlFlavor: Flavor = {
       inKey: row.Key === 'PRI',
     }),
   },
+  // A user needs no right but CREATE for this, and SELECT.
+  createLikeMissing: (table) => sql`CREATE TABLE ${sql.table(table)} LIKE ${sql.table(`${table}_source`)}`,
   sizes: () => sql`
     SELECT table_name AS name, table_rows AS estimate, data_length + index_length AS bytes
     FROM information_schema.tables WHERE table_schema = DATABASE()`,
