@@ -13,17 +13,25 @@ export async function refusalOf(
 ): Promise<LooseleafError | undefined> {
   const { entities } = shardAt(context, number)
   const epoch = context.catalog.current().epochs[number] ?? 0
-  try {
-    await entities.discard([context.router.newId()], { ...options, epoch })
-    return undefined
-  } catch (error) {
-    if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
-    // The shard would have deleted: it compared the epochs.
-    if (error.code === 'STALE_EPOCH') return undefined
-    return new LooseleafError(error.code, `Shard ${number} would refuse the copies: ${error.message}`, {
+  const error = await refusalOfWrite(entities.discard([context.router.newId()], { ...options, epoch }))
+  return (
+    error &&
+    new LooseleafError(error.code, `Shard ${number} would refuse the copies: ${error.message}`, {
       shard: error.shard,
       cause: error,
     })
+  )
+}
+
+/** Returns the error of a write that changes nothing, as one of another epoch; undefined if the shard would do a write of its epoch. */
+export async function refusalOfWrite(write: Promise<unknown>): Promise<LooseleafError | undefined> {
+  try {
+    await write
+    return undefined
+  } catch (error) {
+    if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
+    // The shard has compared the epochs.
+    return error.code === 'STALE_EPOCH' ? undefined : error
   }
 }
 

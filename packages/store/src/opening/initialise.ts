@@ -16,6 +16,7 @@ import {
 } from '@looseleaf/index-engine/internal'
 import { arrangeShards, type ArrangedShards } from './arrange-shards.ts'
 import { refuse } from './check-shard.ts'
+import { requireOwnTables } from './check-tables.ts'
 import { holdsEntities } from './holds-entities.ts'
 import { createIndexTable, createTables } from '../catalog/create-tables.ts'
 import type { OpenStoreOptions } from './open-store.ts'
@@ -50,10 +51,14 @@ export async function initialise(
       )
     }
   }
-  if (!acceptEmptyShards) await refuseEmptyShards(driver, catalogs)
   const existing = catalogs.find((catalog) => catalog !== undefined)
+  const first = firstEntries(definitions)
+  // Tables of a shard with a catalog are not compared: an earlier version may have made them with other columns.
+  const added = presentEntries(driver).filter(([number]) => catalogs[number] === undefined)
+  await Promise.all(added.map(([, shard]) => requireOwnTables(shard, existing?.indexes ?? first)))
+  if (!acceptEmptyShards) await refuseEmptyShards(driver, catalogs)
   await Promise.all(presentShards(driver).map((shard) => createTables(shard)))
-  const indexes = existing?.indexes ?? (await createFirstIndexes(driver, definitions))
+  const indexes = existing?.indexes ?? (await createFirstIndexes(driver, first))
   const layout = firstLayout(
     router,
     driver.shards.map(({ name }) => name),
@@ -66,7 +71,7 @@ export async function initialise(
     ...(isExact && { exactIndexes: true as const }),
     indexes: isExact ? indexes.map((entry) => ({ ...entry, ...firstStep(entry, driver) })) : indexes,
   }
-  const first = { ...contents, requires: requirementsOf(contents) }
+  const firstContents = { ...contents, requires: requirementsOf(contents) }
   let source = existing
   for (const [shardNumber, shard] of presentEntries(driver)) {
     const catalog: ShardCatalog = {
@@ -76,7 +81,7 @@ export async function initialise(
       shardNumber,
       shardCount: driver.shards.length,
       router: source?.router ?? router.fingerprint,
-      ...contentsOf(source ?? first),
+      ...contentsOf(source ?? firstContents),
       queryTimeMs: source === undefined ? (queryTimeMs ?? DEFAULT_QUERY_TIME_MS) : source.queryTimeMs,
     }
     // The first process to write shard 0 determines the store's id and contents. The others copy its catalog.
@@ -122,21 +127,24 @@ async function refuseEmptyShards(
   }
 }
 
+/** Returns the entries of the indexes of a new store, without their state. */
+function firstEntries(definitions: readonly IndexDefinitionData[]): readonly Omit<CatalogEntry, 'state'>[] {
+  // `addIndex` makes a second generation of a second definition with the same name.
+  const first = [...new Map(definitions.toReversed().map((each) => [each.name, each])).values()].toReversed()
+  return first.flatMap(entriesOf).map((entry) => ({ ...entry, generation: 1, table: tableName(entry, 1) }))
+}
+
 /**
- * Creates the indexes and their tables for a store without a catalog. They are `building` if there are entities, as after a restore without
- * the `looseleaf_*` tables.
+ * Creates the tables of these indexes for a store without a catalog. The indexes are `building` if there are entities, as after a restore
+ * without the `looseleaf_*` tables.
  */
 async function createFirstIndexes(
   driver: Driver,
-  definitions: readonly IndexDefinitionData[],
+  entries: readonly Omit<CatalogEntry, 'state'>[],
 ): Promise<readonly CatalogEntry[]> {
   const hold = await Promise.all(driver.shards.map((shard) => holdsEntities(shard)))
   const state = hold.includes(true) ? 'building' : 'ready'
-  // `addIndex` makes a second generation of a second definition with the same name.
-  const first = [...new Map(definitions.toReversed().map((each) => [each.name, each])).values()].toReversed()
-  const indexes = first
-    .flatMap(entriesOf)
-    .map((entry): CatalogEntry => ({ ...entry, generation: 1, table: tableName(entry, 1), state }))
+  const indexes = entries.map((entry): CatalogEntry => ({ ...entry, state }))
   await Promise.all(indexes.flatMap((entry) => driver.shards.map((shard) => createIndexTable(shard, entry))))
   return indexes
 }

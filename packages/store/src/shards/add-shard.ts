@@ -14,10 +14,11 @@ import {
 } from '@looseleaf/index-engine/internal'
 import { exclusively } from '../catalog/catalog-lease.ts'
 import { createIndexTable, createTables } from '../catalog/create-tables.ts'
+import { requireUsable } from './check-database.ts'
 import { requireCandidate, type Candidate } from './check-candidate.ts'
 
 export interface AddShardOptions extends CallOptions {
-  /** Checks the database only, and changes nothing. Default: false. */
+  /** Checks the database and the rights of its user only, and changes nothing. Default: false. */
   readonly dryRun?: boolean | undefined
 }
 
@@ -49,9 +50,11 @@ export async function addShard(
   const shard = driver.shardAt(address)
   const candidate = await requireCandidate(context, shard, { signal })
   const { number, isMember } = candidate
+  const isWhole = await hasJoined(context, candidate, { signal })
+  if (!isWhole) await requireUsable(context, shard, { signal })
   const added =
     !dryRun &&
-    !(await hasJoined(context, candidate, { signal })) &&
+    !isWhole &&
     (await exclusively(context, { signal }, () => joinShard(context, shard, { signal })))
   const joined = dryRun ? number : ((await loadShardCatalog(shard, { signal }))?.shardNumber ?? number)
   // A file is created above, so its warnings are read at the end.

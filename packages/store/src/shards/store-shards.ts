@@ -39,9 +39,10 @@ export interface StoreShards {
    * credentials come from the driver, or a URL or options with credentials of their own. A joined shard owns no buckets yet, so no
    * entity is stored there.
    *
-   * Checks the database first, and changes nothing if it does not fit. Needs every shard. Any step may be repeated: after a crash or an
-   * error, call it again with the same address. Resolves with `added: false` if the shard had joined before. Rejects with
-   * `LAYOUT_MISMATCH` for a database of another store, for a second address of a shard, and for a store whose router has no buckets.
+   * Checks the database and the rights of its user first, and changes nothing if it does not fit. Needs every shard. Any step may be
+   * repeated: after a crash or an error, call it again with the same address. Resolves with `added: false` if the shard had joined
+   * before. Rejects with `LAYOUT_MISMATCH` for a database of another store, for tables of another program under names of the store's,
+   * for a second address of a shard, and for a store whose router has no buckets; with `SHARD_DENIED` for a user without a right.
    */
   add(shard: string | object, options?: AddShardOptions): Promise<AddedShard>
   /**

@@ -25,7 +25,7 @@ export const addAddShard: AddCommand = (group) => {
       ['shard add db3:3306/feed', 'add it'],
     ],
   })
-    .option('--dry-run', 'check the database, and change nothing')
+    .option('--dry-run', 'check the database and the rights of its user, and change nothing')
     .does(
       async ({ output, signal, openStore }, address: string, { dryRun }: { readonly dryRun?: boolean }) => {
         const opened = await openStore()
