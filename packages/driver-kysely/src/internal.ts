@@ -16,7 +16,7 @@ export type { PacketAnswer, PacketConnection } from './database/packet-connectio
 export { notStreamed } from './database/not-streamed.ts'
 export { toCount, toNumber } from './database/row-values.ts'
 export {
-  MISSING_COLUMN,
+  lackingTable,
   type BoundStatement,
   type Call,
   type HintedQuery,

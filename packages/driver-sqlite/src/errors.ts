@@ -1,6 +1,6 @@
 import { errorCodes, type ErrorCode } from '@looseleaf/core'
 import { isError } from '@looseleaf/core/internal'
-import { clientFailure, MISSING_COLUMN, type Fault, type TableFault } from '@looseleaf/driver-kysely/internal'
+import { clientFailure, lackingTable, type Fault, type TableFault } from '@looseleaf/driver-kysely/internal'
 
 /** Meanings of SQLite's result codes. An extended code that is missing here has the meaning of its first two words. */
 const faults: Readonly<Record<string, readonly [kind: TableFault | ErrorCode, message: string]>> = {
@@ -57,8 +57,16 @@ export function sqliteFault(error: unknown): Fault {
     return { kind: 'no-table', message: 'a table is missing.', table: missing[1], cause }
   }
   // Nor for a missing column: "no such column: a", or "table a has no column named b".
-  if (code === 'SQLITE_ERROR' && /^no such column|has no column named/.test((error as Error).message)) {
-    return { kind: 'NOT_MIGRATED', message: MISSING_COLUMN, cause }
+  const lacking = /^(?:no such column: |table (\w+) has no column named )(?:"?\w+"?\.)*"?(\w+)/.exec(
+    (error as Error).message,
+  )
+  if (code === 'SQLITE_ERROR' && lacking !== null) {
+    const [, table, column] = lacking
+    return {
+      kind: 'NOT_MIGRATED',
+      message: lackingTable('column', column, table === undefined ? [] : [table]),
+      cause,
+    }
   }
   if (code === 'SQLITE_CONSTRAINT_DATATYPE') {
     return { kind: 'STATEMENT_FAILED', message: misfitText((error as Error).message), cause }

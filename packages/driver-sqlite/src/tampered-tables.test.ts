@@ -126,7 +126,16 @@ test.each(['purged_updated', 'purged_version'])(
     other.exec(`ALTER TABLE looseleaf_meta DROP COLUMN ${column}`)
     await expect(shard.entities.floor()).rejects.toMatchObject({
       code: 'NOT_MIGRATED',
-      message: expect.stringMatching(/lacks a column/) as string,
+      message: expect.stringContaining(`a table lacks the column ${column} that`) as string,
     })
   },
 )
+
+test('the error for a row of another table names the table and the column', async () => {
+  other.exec('ALTER TABLE looseleaf_codec DROP COLUMN kind')
+  const added = shard.codecEntries.add([{ id: 'a', kind: 'shape', bytes: Buffer.from('b') }])
+  await expect(added).rejects.toMatchObject({
+    code: 'NOT_MIGRATED',
+    message: expect.stringContaining('the table looseleaf_codec lacks the column kind that') as string,
+  })
+})

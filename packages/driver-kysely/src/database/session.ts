@@ -283,9 +283,22 @@ function isShardTable(table: string | undefined): table is string {
   return table !== undefined && [META_TABLE, TASK_TABLE, PENDING_TABLE, CODEC_TABLE].includes(table)
 }
 
-/** Message for a statement that names a column that its table does not have. */
-export const MISSING_COLUMN =
-  'a table lacks a column that this version of Looseleaf expects. Another version of Looseleaf or another program made the table.'
+/** Describes a statement that names a column or a key that a table lacks. A statement of several tables does not tell which of them. */
+export function lackingTable(
+  part: 'column' | 'key',
+  name: string | undefined,
+  tables: readonly string[],
+): string {
+  const [table, another] = tables
+  const subject =
+    table === undefined
+      ? 'a table'
+      : another === undefined
+        ? `the table ${table}`
+        : `a table of ${tables.join(', ')}`
+  const missing = name === undefined ? `a ${part}` : `the ${part} ${name}`
+  return `${subject} lacks ${missing} that this version of Looseleaf expects. Another version of Looseleaf or another program made the table.`
+}
 
 function missingTable(shard: string, table: string, cause: unknown): LooseleafError {
   return new LooseleafError(

@@ -82,6 +82,7 @@ const rows: readonly Row[] = [
   server('unknown database', 1049, DENIED, DENIED),
   server('unknown table', 1146, 'no-table', 'no-table'),
   server('unknown column', 1054, 'NOT_MIGRATED', 'NOT_MIGRATED'),
+  server('unknown key', 1176, 'NOT_MIGRATED', 'NOT_MIGRATED'),
   server('access to the database', 1044, DENIED, DENIED),
   server('password', 1045, DENIED, DENIED),
   server('privilege on a table', 1142, DENIED, DENIED),

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@looseleaf/core'
-import { MISSING_COLUMN, type TableFault } from '@looseleaf/driver-kysely/internal'
+import { lackingTable, type TableFault } from '@looseleaf/driver-kysely/internal'
 
 /**
  * Facts about an error:
@@ -90,7 +90,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1047: ['SHARD_UNAVAILABLE', 'the node is not ready; has it left its cluster (wsrep)?'],
   1049: ['SHARD_DENIED', 'the database does not exist.'],
   1053: ['SHARD_UNAVAILABLE', SHUTDOWN, ...LOST],
-  1054: ['NOT_MIGRATED', MISSING_COLUMN],
+  1054: ['NOT_MIGRATED', lackingTable('column', undefined, [])],
   1062: ['duplicate', 'a row with this key already exists.'],
   1071: [
     'BAD_INDEX',
@@ -119,6 +119,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1159: ['SHARD_UNAVAILABLE', BROKE, ...LOST],
   1160: ['SHARD_UNAVAILABLE', BROKE, ...LOST],
   1161: ['SHARD_UNAVAILABLE', BROKE, ...LOST],
+  1176: ['NOT_MIGRATED', lackingTable('key', undefined, [])],
   1180: ['SHARD_UNAVAILABLE', 'the server failed to commit.', 'unsure'],
   1184: ['SHARD_UNAVAILABLE', 'the server has given up the connection.', ...LOST],
   1203: ['SHARD_BUSY', 'the user has no connections left (max_user_connections).'],

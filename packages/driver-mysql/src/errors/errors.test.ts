@@ -50,6 +50,39 @@ test.each([
   expect(mysqlFault(error, true)).toMatchObject({ kind: 'SHARD_DENIED', message: `the user lacks ${words}` })
 })
 
+test.each([
+  [
+    "Unknown column 'e.body' in 'SELECT'",
+    'SELECT `e`.`body` FROM `index_a` JOIN entities e WHERE `e`.`id` = (SELECT 1 FROM `index_a`)',
+    'a table of index_a, entities lacks the column body that',
+  ],
+  [
+    "Unknown column 'version' in 'WHERE'",
+    'UPDATE `entities` SET x = 1',
+    'the table entities lacks the column version that',
+  ],
+  ["Unknown column 'version' in 'WHERE'", undefined, 'a table lacks the column version that'],
+  ['Unbekanntes Feld', 'DELETE FROM `entities`', 'the table entities lacks a column that'],
+  [
+    "Key 'id' doesn't exist in table 'entities'",
+    'DELETE FROM `entities`',
+    'the table entities lacks the key id that',
+  ],
+  ['Schluessel', undefined, 'a table lacks a key that'],
+])(
+  'the error %j names the tables and the part that is missing, and is certain for writes',
+  (text, sql, words) => {
+    const errno = /key|schl/i.test(text) ? 1176 : 1054
+    const error = Object.assign(new Error(text), { errno, code: 'ER', sql })
+    for (const write of [false, true]) {
+      expect(mysqlFault(error, write)).toMatchObject({
+        kind: 'NOT_MIGRATED',
+        message: `${words} this version of Looseleaf expects. Another version of Looseleaf or another program made the table.`,
+      })
+    }
+  },
+)
+
 describe('a write without an answer is OUTCOME_UNKNOWN', () => {
   for (const [name, error] of [
     ['ECONNRESET', Object.assign(new Error('read'), { code: 'ECONNRESET', errno: -104, fatal: true })],

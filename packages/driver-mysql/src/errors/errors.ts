@@ -1,4 +1,4 @@
-import { clientFailure, type Fault } from '@looseleaf/driver-kysely/internal'
+import { clientFailure, lackingTable, type Fault } from '@looseleaf/driver-kysely/internal'
 import {
   COLUMN_MISFITS,
   diskFull,
@@ -137,6 +137,14 @@ function deniedOn(message: string): ErrorMeaning {
   return ['SHARD_DENIED', `the user lacks the privilege ${found[1]} on the table ${found[3]}.`]
 }
 
+/** Names the column or key, and the tables of the statement. */
+function lackingOf(error: unknown, part: 'column' | 'key'): ErrorMeaning {
+  const { message, sql } = error as { readonly message?: unknown; readonly sql?: unknown }
+  const name = /^(?:Unknown column|Key) '(?:[^'.]+\.)*([^'.]+)'/.exec(String(message))?.[1]
+  const tables = String(sql ?? '').matchAll(/\b(?:FROM|INTO|JOIN|UPDATE) `?([\w$]+)/g)
+  return ['NOT_MIGRATED', lackingTable(part, name, [...new Set(Array.from(tables, ([, table]) => table!))])]
+}
+
 /** Names the column and the table. The server's message may contain the value, and the statement contains others. */
 function misfitOf(error: unknown): ErrorMeaning {
   const { message, sql } = error as { readonly message?: unknown; readonly sql?: unknown }
@@ -166,6 +174,7 @@ function meaningOf(error: unknown): ErrorMeaning {
   if (number !== undefined && COLUMN_MISFITS.has(number)) return misfitOf(error)
   if (number !== undefined && fileErrors.has(number) && FULL.has(osErrorOf(error))) return diskFull
   if (isRefusedFence(error)) return fenceRefused
+  if (number === 1054 || number === 1176) return lackingOf(error, number === 1054 ? 'column' : 'key')
   if (number === 1142) return deniedOn(String((error as Error).message))
   if (number !== undefined) return errorNumbers[number] ?? unlisted(error, number)
   const { code } = (error ?? {}) as { code?: unknown }
