@@ -1,4 +1,4 @@
-import type { ShardCatalog } from '@looseleaf/core/internal'
+import type { ShardCatalog, StoreLayout } from '@looseleaf/core/internal'
 import { knownBuckets } from './layout.ts'
 
 /** The shards of entities, by bucket. */
@@ -34,10 +34,12 @@ const NEVER = -1
  * tells of that move, the owner has to begin before it serves the bucket.
  *
  * A wrong owner does no harm: its shard has another epoch by now, so it refuses the write, and the writer reads the catalogs again.
- * A shard without `serves`, or whose catalog is unknown, counts with its buckets of the layout.
+ * A shard without `serves`, or whose catalog is unknown, counts with its buckets of the layout. Catalogs of removed shards are not read: of
+ * their moves the layout tells.
  */
 export function ownersOf(
   layoutOwners: readonly number[],
+  layout: Pick<StoreLayout, 'shards'>,
   shards: readonly (ShardCatalog | undefined)[],
 ): BucketOwners {
   if (shards.every((shard) => shard?.serves === undefined))
@@ -69,6 +71,11 @@ export function ownersOf(
       for (const bucket of known(number, buckets))
         add(bucket, { shard: to, move, arrival: end, isServed: false })
   }
+  // A shard is removed when its moves are over, so the layout has their buckets where they went, or where a later move brought them.
+  for (const [number, { away = [] }] of layout.shards.entries())
+    for (const { move, buckets, end } of away)
+      for (const bucket of known(number, buckets))
+        add(bucket, { shard: layoutOwners[bucket]!, move, arrival: end, isServed: false })
 
   const shardOfBucket = latest.map((ownership, bucket) => ownership?.shard ?? layoutOwners[bucket]!)
   const sealed = new Set<number>()

@@ -1,5 +1,11 @@
 import type { Router } from '@looseleaf/core'
-import { unionOfRanges, withoutRanges, type LayoutMove, type ShardServes } from '@looseleaf/core/internal'
+import {
+  unionOfRanges,
+  withoutRanges,
+  type LayoutMove,
+  type LayoutShard,
+  type ShardServes,
+} from '@looseleaf/core/internal'
 import { catalogOf } from '@looseleaf-tooling/kit/catalogs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -31,9 +37,19 @@ function placed(
   buckets: readonly string[] = ['0-3', '4-7', '8-11'],
 ): Placement {
   const shards = buckets.map((ranges, number) => ({ name: `${number}`, buckets: ranges }))
+  return placedBy(shards, serves, moves)
+}
+
+function placedBy(
+  shards: readonly LayoutShard[],
+  serves: readonly (ShardServes | undefined)[],
+  moves?: readonly LayoutMove[],
+): Placement {
   const layout = { revision: 1, scheme: 'last-byte', shards, moves }
   const shardCatalogs = [0, 1, 2].map((shardNumber) =>
-    catalogOf({ shardNumber, shardCount: 3, layout, serves: serves[shardNumber] }),
+    shards[shardNumber]?.state === 'removed'
+      ? undefined
+      : catalogOf({ shardNumber, shardCount: 3, layout, serves: serves[shardNumber] }),
   )
   return createPlacement(router, { layout, shards: shardCatalogs }, 3)
 }
@@ -176,6 +192,30 @@ describe('the owner of a bucket', () => {
         expect([...owners(placement, 2), placement.isServed(at(2))]).toEqual([owner, begun])
       }),
     )
+  })
+
+  describe('after shard 0 gave buckets to shard 2, which gave them to shard 1 and was removed,', () => {
+    const away = [{ ...departure, move: 2, to: 1, emptied: 10 }]
+    const removed = { name: '2', buckets: '', state: 'removed' as const, away }
+    const shards = [{ name: '0', buckets: '0-1' }, { name: '1', buckets: '2-11' }, removed]
+    const source = { owns: '0-1', away: [{ ...departure, to: 2 }] }
+
+    test('the buckets belong to shard 1 although its own buckets are unknown', () => {
+      expect(owners(placedBy(shards, [source]), 1, 2, 3, 4)).toEqual([0, 1, 1, 1])
+    })
+
+    test('the buckets belong to the shard of a later move', () => {
+      const back = [{ name: '0', buckets: '0-3' }, { name: '1', buckets: '4-11' }, removed]
+      expect(owners(placedBy(back, [undefined, { owns: '4-11' }]), 2, 3)).toEqual([0, 0])
+      const arrived = [{ ...arrival, move: 3, from: 1 }]
+      const placement = placedBy(back, [{ owns: '0-3', arrived }])
+      expect([owners(placement, 2, 3), unserved(placement)]).toEqual([[0, 0], []])
+    })
+
+    test('shard 1 serves the buckets as soon as its own are known', () => {
+      const placement = placedBy(shards, [source, { owns: '2-11', arrived: [{ ...arrival, move: 2 }] }])
+      expect([owners(placement, 2, 3), unserved(placement)]).toEqual([[1, 1], []])
+    })
   })
 
   test('a bucket that no shard owns or has given up is served by none', () => {

@@ -81,7 +81,7 @@ export function createPlacement(
   if (buckets === undefined || layout?.scheme === undefined) return placementOfRouter(router)
   const { ofId, ofKey } = buckets
   const layoutOwners = parseBuckets(layout, buckets.shards.length)
-  const { shardOfBucket, sealed, unserved, arrivals } = ownersOf(layoutOwners, shards)
+  const { shardOfBucket, sealed, unserved, arrivals } = ownersOf(layoutOwners, layout, shards)
   const { readAt, writtenAt } = rowPlacesOf(layoutOwners, layout.moves ?? [], shardCount)
   const present = layout.shards.flatMap(({ state }, number) => (state === 'removed' ? [] : [number]))
   return {
