@@ -46,6 +46,10 @@ test('a consumer goes on after every shard that it began on was replaced by anot
   await expect.poll(() => handled, { timeout: 10_000 }).toEqual(new Set(ids))
   expect(errors).toEqual([])
   expect(running.status().isRunning).toBe(true)
+  const numbers = (): number[] => running.status().shards.map(({ number }) => number)
+  await expect.poll(numbers, { timeout: 10_000 }).toEqual([2, 3])
+  // The counts of the consumer keep the changes that it handled on the removed shards.
+  expect(running.status().handled).toBeGreaterThanOrEqual(40)
   await running.stop()
   expect((await readConsumers(store)).map(({ name }) => name)).toEqual(['search'])
 
@@ -54,6 +58,7 @@ test('a consumer goes on after every shard that it began on was replaced by anot
   handled.clear()
   const next = consume(store, 'search', handle, options)
   await expect.poll(() => [...handled], { timeout: 10_000 }).toContain(last!.id)
+  expect(next.status().shards.map(({ number }) => number)).toEqual([2, 3])
   expect(errors).toEqual([])
   await next.stop()
   await Promise.all([store.close(), admin.close()])

@@ -48,11 +48,13 @@ export interface Consumer {
 export interface ConsumerStatus extends HandledCounts {
   /** False after the consumer was stopped, ended by an error or dropped, or after its store was closed. */
   readonly isRunning: boolean
-  /** One item per shard, in the order of the shards. */
+  /** One item per shard, in the order of the shards, without removed shards. The counts of the consumer keep the work on these. */
   readonly shards: readonly ShardConsumerStatus[]
 }
 
 export interface ShardConsumerStatus extends HandledCounts {
+  /** Number of the shard, as in `store.shards.list()`. */
+  readonly number: number
   /** Partitions of this shard that this process has, 0 to 8. */
   readonly partitions: number
   /** Changes whose handler failed and that will be retried. */
@@ -196,7 +198,7 @@ export function consume(
         before = { ...rows.counts }
       }
     }
-    return { leases, counts: rows.counts, work, round }
+    return { number: shard, leases, counts: rows.counts, work, round }
   }
   const shards: ReturnType<typeof consumeShard>[] = []
   const loops: Promise<void>[] = []
@@ -230,14 +232,18 @@ export function consume(
     stop,
     [Symbol.asyncDispose]: stop,
     status() {
-      const statuses = shards.map(({ leases: { held }, counts, work: { lagMs } }) => ({
-        ...counts,
-        partitions: held.length,
-        failing: held.reduce((sum, { failing }) => sum + failing.size, 0),
-        lagMs,
-      }))
+      const { layout } = context.catalog.latest()
+      const statuses = shards
+        .filter(({ number }) => !isRemoved(layout, number))
+        .map(({ number, leases: { held }, counts, work: { lagMs } }) => ({
+          number,
+          ...counts,
+          partitions: held.length,
+          failing: held.reduce((sum, { failing }) => sum + failing.size, 0),
+          lagMs,
+        }))
       const total = (count: keyof HandledCounts): number =>
-        statuses.reduce((sum, status) => sum + status[count], 0)
+        shards.reduce((sum, { counts }) => sum + counts[count], 0)
       return {
         isRunning: !signal.aborted,
         handled: total('handled'),
