@@ -1,5 +1,5 @@
 import { parseId, type Bag, type CallOptions, type EntityId } from '@looseleaf/core'
-import { withCallbacks } from '@looseleaf/core/internal'
+import { optionKinds, withCallbacks, type OptionKinds } from '@looseleaf/core/internal'
 import type { IndexDefinition } from '@looseleaf/index-engine'
 import {
   bucketOfRow,
@@ -12,9 +12,9 @@ import {
   type PlaceFunctions,
 } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
+import { checkCall } from './check-call.ts'
 import type { AnyKind } from './define-kind.ts'
 import type { KindNear } from './near.ts'
-import { indexesOf } from './indexes-of.ts'
 
 export interface CountNearOptions extends CallOptions {
   /** Called after every 1,000 entities with the number of entities read. */
@@ -59,20 +59,25 @@ type Counted = Writable<Omit<KindPlaces, 'indexes'>> & {
   readonly indexes: Record<string, Writable<IndexPlaces>>
 }
 
+const KNOWN: OptionKinds<CountNearOptions> = {
+  signal: optionKinds.signal,
+  onProgress: optionKinds.function,
+  onElsewhere: optionKinds.function,
+}
+
 const PROGRESS_EVERY = 1_000
 
 /**
  * Counts the entities of these kinds that are where their option `near` says, and the index rows that are in the bucket of their entity. Reads
  * the whole store and changes nothing. Counts stored entities, expired ones included, and leaves out those that cannot be decoded. An entity
- * whose bucket moves meanwhile may be counted twice. Throws `BAD_OPTION` for two kinds with the same name.
+ * whose bucket moves meanwhile may be counted twice. Throws `BAD_OPTION` for bad arguments, and for two kinds with the same name.
  */
 export async function countNear(
   store: DataStore,
   kinds: readonly AnyKind[],
   options: CountNearOptions = {},
 ): Promise<NearCounts> {
-  // Throws for two kinds with the same name.
-  indexesOf(...kinds)
+  checkCall('countNear', store, kinds, options, KNOWN)
   return withCallbacks(options, (wrapped) => count(store, kinds, wrapped))
 }
 

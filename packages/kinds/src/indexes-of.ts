@@ -11,9 +11,7 @@ export function indexesOf(...kinds: readonly AnyKind[]): IndexDefinition[] {
   const known = new Map<string, AnyKind>()
   const indexes = new Map<string, IndexDefinition>()
   for (const kind of kinds) {
-    if (!isRecord(kind) || !Array.isArray(kind.indexes)) {
-      throw badArgument('indexesOf', 'kinds of defineKind as its arguments', kind)
-    }
+    if (!isKind(kind)) throw badArgument('indexesOf', 'kinds of defineKind as its arguments', kind)
     for (const name of kind.shape.names) {
       const other = known.get(name)
       if (other !== undefined && other !== kind) {
@@ -35,4 +33,8 @@ export function indexesOf(...kinds: readonly AnyKind[]): IndexDefinition[] {
     }
   }
   return [...indexes.values()]
+}
+
+export function isKind(value: unknown): value is AnyKind {
+  return isRecord(value) && isRecord(value['shape']) && Array.isArray(value['indexes'])
 }

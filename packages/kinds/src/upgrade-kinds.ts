@@ -1,9 +1,9 @@
 import { isLooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
-import { withCallbacks } from '@looseleaf/core/internal'
+import { optionKinds, withCallbacks, type OptionKinds } from '@looseleaf/core/internal'
 import { unchanged, type DataStore } from '@looseleaf/store'
+import { checkCall } from './check-call.ts'
 import type { AnyKind } from './define-kind.ts'
 import { addFailure, type Failure } from './fate.ts'
-import { indexesOf } from './indexes-of.ts'
 import type { Shape } from './shape.ts'
 
 export interface UpgradeOptions extends CallOptions {
@@ -24,6 +24,12 @@ export interface UpgradeResult {
   readonly complete: boolean
 }
 
+const KNOWN: OptionKinds<UpgradeOptions> = {
+  signal: optionKinds.signal,
+  dryRun: optionKinds.flag,
+  onProgress: optionKinds.function,
+}
+
 /** Entities of a batch, which are written at the same time. */
 const BATCH = 100
 const PROGRESS_EVERY = 1_000
@@ -34,15 +40,14 @@ const PROGRESS_EVERY = 1_000
  * `failed`.
  *
  * The call can be aborted and repeated at any time, while other processes use the store. Start it when every process has the new upgrades:
- * an older program refuses to change an upgraded entity. Throws `BAD_OPTION` for two kinds with the same name.
+ * an older program refuses to change an upgraded entity. Throws `BAD_OPTION` for bad arguments, and for two kinds with the same name.
  */
 export async function upgradeKinds(
   store: DataStore,
   kinds: readonly AnyKind[],
   options: UpgradeOptions = {},
 ): Promise<UpgradeResult> {
-  // Throws for two kinds with the same name, which would upgrade each other's entities.
-  indexesOf(...kinds)
+  checkCall('upgradeKinds', store, kinds, options, KNOWN)
   return withCallbacks(options, (wrapped) => upgrade(store, kinds, wrapped))
 }
 
