@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { LooseleafError, type Storable } from '@looseleaf/core'
-import { badOption, isPromise } from '@looseleaf/core/internal'
+import { badOption, describeKind, isDate, isPromise } from '@looseleaf/core/internal'
 import type { Unstorable } from './unstorable.ts'
 
 /** A schema of zod, valibot, arktype or another library that implements Standard Schema. */
@@ -89,7 +89,7 @@ function mismatch(
 ): LooseleafError {
   const issues = schemaIssues.map(({ message, path: steps = [] }) => {
     const path = steps.map((step) => (typeof step === 'object' ? step.key : step))
-    return { message: withoutValue(message, valueAt(value, path)), path }
+    return { message: describedBy(message, valueAt(value, path)), path }
   })
   const shown = issues
     .slice(0, MAX_SHOWN)
@@ -104,13 +104,22 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return current
 }
 
+/** Returns the message for a refused value. Zod says of an invalid date that a date was expected, and a date received. */
+function describedBy(message: string, value: unknown): string {
+  if (!isDate(value) || !Number.isNaN(value.getTime()) || /invalid date/i.test(message))
+    return withoutValue(message, value)
+  return `${message} (${describeKind(value)})`
+}
+
 /** Removes the refused value from a message, because values must not get into logs. Valibot and arktype quote it. */
 function withoutValue(message: string, value: unknown): string {
   if (typeof value === 'string') {
     const quoted = message.replaceAll(JSON.stringify(value), '…').replaceAll(`'${value}'`, '…')
     return value.length < LONG_VALUE ? quoted : quoted.replaceAll(value, '…')
   }
-  if (typeof value !== 'number' && typeof value !== 'bigint') return message
+  const isNumber = typeof value === 'bigint' || Number.isFinite(value)
+  // NaN and infinities tell nothing of a stored value.
+  if (!isNumber) return message
   const digits = String(value).replaceAll(/[.+]/g, '\\$&')
   return message.replaceAll(new RegExp(`(?<![\\w.])${digits}(?!\\w|\\.\\d)`, 'g'), '…')
 }

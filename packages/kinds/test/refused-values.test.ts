@@ -65,3 +65,27 @@ test('a name of Object.prototype is no property of a partial index', async () =>
     )
   }
 })
+
+test.each([
+  [
+    'zod',
+    z.object({ due: z.date(), rank: z.number() }),
+    'received Date (an invalid Date)',
+    'expected number, received NaN',
+  ],
+  [
+    'valibot',
+    v.object({ due: v.date(), rank: v.number() }),
+    'received "Invalid Date"',
+    'Expected number but received NaN',
+  ],
+])('the error of a schema of %s names an invalid date and NaN', async (_, schema, due, rank) => {
+  const tasks = defineKind('task', { schema }).in(await openStore())
+  const value = { due: new Date(NaN), rank: NaN }
+  const error: unknown = await tasks.insert(value as never).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({
+    code: 'SCHEMA_MISMATCH',
+    message: expect.stringContaining(due) as string,
+    issues: [{ path: ['due'] }, { path: ['rank'], message: expect.stringContaining(rank) as string }],
+  })
+})
