@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { EntityId } from '@looseleaf/core'
 import type { BatchWrite } from '@looseleaf/store'
 import { expect, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
 import { defineKind, typed, type ItemOf } from '../src/index.ts'
 import { openStore } from './issues.ts'
 
@@ -146,6 +147,11 @@ test('a value that does not fit the schema is refused before the batch begins', 
     'undefined',
   )
   expect(() => named.writes.delete({ id: named.newId() } as never)).toThrow('without a version')
+  const { writes } = defineKind('checked', { schema: z.object({ name: z.string() }) }).in(named.store)
+  // The write does not know its place in the batch.
+  expect(() => writes.insert({ name: 5 } as never)).toThrow(
+    expect.objectContaining({ code: 'SCHEMA_MISMATCH', item: undefined }),
+  )
 })
 
 test('a batch is refused while the store lacks a unique index of one of its kinds', async () => {
