@@ -120,6 +120,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
 
   return {
     name,
+    entityTable,
     entities: entitiesBy(session),
     catalog: createCatalogTable({ shardName: name, session, flavor, entityTable }),
     tasks: createTaskTable(session, flavor),

@@ -42,7 +42,7 @@ export interface MysqlShardsOptions {
   readonly idleMs?: number | undefined
   /** Encrypts connections, and verifies the server's certificate and name. Default: off. */
   readonly tls?: boolean | MysqlTlsOptions | undefined
-  /** Name of the entity table. Default: `entities`. */
+  /** Name of the entity table. The store keeps it, and refuses another name with `LAYOUT_MISMATCH`. Default: `entities`. */
   readonly entityTable?: string | undefined
   /**
    * Returns the connection of a shard that joined the store and is not in this list, as a URL or options, from its address

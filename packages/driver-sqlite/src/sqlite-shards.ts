@@ -26,7 +26,7 @@ export interface SqliteShardsOptions {
   readonly durability?: 'full' | 'normal' | undefined
   /** Milliseconds that a statement waits for a file that another process has locked. Default: 5,000. */
   readonly deadlineMs?: number | undefined
-  /** Name of the entity table. Default: `entities`. */
+  /** Name of the entity table. The store keeps it, and refuses another name with `LAYOUT_MISMATCH`. Default: `entities`. */
   readonly entityTable?: string | undefined
 }
 

@@ -84,6 +84,11 @@ test.each([
     JSON.stringify({ ...catalog, contentsEpoch: '5' }),
     'its contentsEpoch is',
   ],
+  [
+    'with a table of entities without a name',
+    JSON.stringify({ ...catalog, entityTable: 5 }),
+    'its entityTable is no name',
+  ],
   ['with an entry of null', JSON.stringify({ ...catalog, indexes: [null] }), 'not an index'],
 ])(
   'a catalog %s is CATALOG_DAMAGED, with its shard and the remedy, and still counts as a catalog',

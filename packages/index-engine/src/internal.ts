@@ -80,6 +80,7 @@ export {
   type PlacedCatalog,
 } from './catalog/catalog.ts'
 export { bucketsOf, firstLayout } from './catalog/layout.ts'
+export { requireEntityTable } from './catalog/entity-table.ts'
 export { presentEntries, presentNumbers, presentShards, type StoreDriver } from './catalog/store-driver.ts'
 export { exactStepsOf, hasNearRows, protectedTablesOf } from './catalog/exact-indexes.ts'
 export { createPlacement, isWritable, placementOfRouter, type Placement } from './catalog/placement.ts'

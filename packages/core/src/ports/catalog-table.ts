@@ -46,6 +46,11 @@ export interface ShardCatalog {
   readonly keepTombstonesMs?: number | undefined
   /** Whether indexes that are added become exact, see `CatalogEntry.exact`. Processes that do not know exact indexes are refused then. */
   readonly exactIndexes?: true | undefined
+  /**
+   * `Shard.entityTable`, the same on every shard. Undefined for drivers without tables, and until the first `init` by a version that
+   * records it.
+   */
+  readonly entityTable?: string | undefined
   /** Whether bodies may refer to codec entries. Never reset, because such bodies stay. */
   readonly definitions?: true | undefined
 }

@@ -14,6 +14,8 @@ import type { TaskTable } from './task-table.ts'
 export interface Shard {
   /** Its address without credentials, for people and for `Driver.shardAt`: host, port and database, or a file. */
   readonly name: string
+  /** Name of its table of entities, which a store keeps. Absent in drivers without tables. */
+  readonly entityTable?: string | undefined
   readonly entities: EntityTable
   readonly catalog: CatalogTable
   readonly tasks: TaskTable

@@ -14,8 +14,9 @@ export function catalogFlaw(catalog: Readonly<Record<string, unknown>>): string 
   if ((catalog['format'] ?? 1) !== 1) return undefined
   const wrong = Object.keys(FIELDS).find((name) => typeof catalog[name] !== FIELDS[name])
   if (wrong !== undefined) return `it has no ${wrong}`
-  const { indexes, layout, serves, contentsEpoch = 1 } = catalog
+  const { indexes, layout, serves, contentsEpoch = 1, entityTable = '' } = catalog
   if (!isCount(contentsEpoch)) return 'its contentsEpoch is no number of a change'
+  if (typeof entityTable !== 'string') return 'its entityTable is no name'
   if (layout !== undefined && !isLayout(layout)) return 'its layout is no list of shards'
   if (serves !== undefined && !isServes(serves)) return 'its serves are no buckets of a shard'
   if (!Array.isArray(indexes)) return 'it has no indexes'

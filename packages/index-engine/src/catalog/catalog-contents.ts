@@ -10,6 +10,7 @@ const NAMES = [
   'keepTombstonesMs',
   'definitions',
   'exactIndexes',
+  'entityTable',
 ] as const
 
 /** The mutable part of a shard's catalog, the same on all shards. */

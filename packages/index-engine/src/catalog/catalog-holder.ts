@@ -7,17 +7,18 @@ import {
 } from '@looseleaf/core'
 import { abortedError, untilAborted } from '@looseleaf/core/internal'
 import { contentsEpochOf, mergeCatalogs, type Catalog, type PlacedCatalog } from './catalog.ts'
+import { requireEntityTable } from './entity-table.ts'
 import { createPlacement, type Placement } from './placement.ts'
 import { askMigratedShards, isRemoved, loadShardCatalog } from './read-catalogs.ts'
 import { createSharedReading } from './shared-reading.ts'
-import type { StoreDriver } from './store-driver.ts'
+import { presentShards, type StoreDriver } from './store-driver.ts'
 
 /** The process's copy of the catalog. */
 export interface CatalogHolder {
   /**
    * Returns the copy without a statement. Throws the error of the last reading if it found a feature that this version does not know
-   * (`STORE_TOO_NEW`), or a layout that this process cannot use (`LAYOUT_MISMATCH`, `CATALOG_DAMAGED`): writes by an older copy could do
-   * harm, and reads could miss entities.
+   * (`STORE_TOO_NEW`), or a layout or a table of entities that this process cannot use (`LAYOUT_MISMATCH`, `CATALOG_DAMAGED`): writes by an
+   * older copy could do harm, and reads could miss entities.
    */
   current(): PlacedCatalog
   /** Returns the copy even while `current` throws. For reports only; no write or query may rely on it. */
@@ -38,23 +39,30 @@ export interface CatalogHolder {
 }
 
 export function createCatalogHolder(driver: StoreDriver, router: Router, initial: Catalog): CatalogHolder {
+  requireTable(initial)
   let placement = createPlacement(router, initial, placedShards(driver, initial))
   let current: PlacedCatalog = { ...initial, placement }
   let refusal: LooseleafError | undefined
   let adoptions = 0
 
+  function requireTable(catalog: Catalog): void {
+    for (const shard of presentShards(driver)) requireEntityTable(shard, catalog)
+  }
+
   function placementOf(catalog: Catalog): Placement {
+    // Most readings find the same shards.
+    if (placesText(catalog) === placesText(current)) return placement
+    return createPlacement(router, catalog, placedShards(driver, catalog))
+  }
+
+  function replace(catalog: Catalog): void {
     try {
-      return createPlacement(router, catalog, placedShards(driver, catalog))
+      requireTable(catalog)
+      placement = placementOf(catalog)
     } catch (error) {
       if (isLooseleafError(error)) refusal = error
       throw error
     }
-  }
-
-  function replace(catalog: Catalog): void {
-    // Most readings find the same shards.
-    if (placesText(catalog) !== placesText(current)) placement = placementOf(catalog)
     current = { ...catalog, placement }
     refusal = undefined
     adoptions++

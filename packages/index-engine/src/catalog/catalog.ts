@@ -38,6 +38,8 @@ export interface Catalog {
   readonly exactIndexes: boolean
   /** True if bodies may refer to shapes or dictionaries of the codec. */
   readonly hasDefinitions: boolean
+  /** Name of the table of entities; undefined if no known catalog has it. */
+  readonly entityTable: string | undefined
   /** Errors of the shards that did not answer this reading; empty if all answered. Such a shard may have an index that is not here. */
   readonly silent: readonly LooseleafError[]
 }
@@ -103,6 +105,7 @@ export function mergeCatalogs(
     },
     exactIndexes: known.some(({ exactIndexes }) => exactIndexes === true),
     hasDefinitions: known.some(({ definitions }) => definitions === true),
+    entityTable: known.find(({ entityTable }) => entityTable !== undefined)?.entityTable,
     silent,
   }
 }

@@ -1,6 +1,6 @@
 import { LooseleafError, type Router, type Shard } from '@looseleaf/core'
 import type { ShardCatalog, StoreLayout } from '@looseleaf/core/internal'
-import { bucketsOf } from '@looseleaf/index-engine/internal'
+import { bucketsOf, requireEntityTable } from '@looseleaf/index-engine/internal'
 
 /** A store as a process knows it: a catalog of one of its shards, and the router that was given. */
 export interface StoreIdentity {
@@ -8,7 +8,7 @@ export interface StoreIdentity {
   readonly catalog: ShardCatalog
 }
 
-/** Throws `LAYOUT_MISMATCH` unless this is a shard of the store, and the router fits it. */
+/** Throws `LAYOUT_MISMATCH` unless this is a shard of the store, and the router and the table of entities fit it. */
 export function checkShard(
   shard: Shard,
   catalog: ShardCatalog,
@@ -20,6 +20,7 @@ export function checkShard(
       `it belongs to another store (${catalog.storeId}) than the other shards (${other.storeId}). Give the addresses of one store, or an empty database for a new one.`,
     )
   }
+  requireEntityTable(shard, catalog)
   const { layout } = catalog
   const isBucketed = layout?.scheme !== undefined
   if (isBucketed ? bucketsOf(router)?.scheme !== layout.scheme : catalog.router !== router.fingerprint) {

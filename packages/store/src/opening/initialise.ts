@@ -17,7 +17,7 @@ import {
 import { arrangeShards, type ArrangedShards } from './arrange-shards.ts'
 import { refuse } from './check-shard.ts'
 import { requireOwnTables } from './check-tables.ts'
-import { holdsEntities } from './holds-entities.ts'
+import { hasEntityTable, holdsEntities } from './holds-entities.ts'
 import { createIndexTable, createTables } from '../catalog/create-tables.ts'
 import type { OpenStoreOptions } from './open-store.ts'
 import { withPolicies } from '../catalog/policies.ts'
@@ -56,7 +56,10 @@ export async function initialise(
   // Tables of a shard with a catalog are not compared: an earlier version may have made them with other columns.
   const added = presentEntries(driver).filter(([number]) => catalogs[number] === undefined)
   await Promise.all(added.map(([, shard]) => requireOwnTables(shard, existing?.indexes ?? first)))
-  if (!acceptEmptyShards) await refuseEmptyShards(driver, catalogs)
+  if (!acceptEmptyShards) {
+    await refuseEmptyShards(driver, catalogs)
+    await requireEntityTables(driver, catalogs)
+  }
   await Promise.all(presentShards(driver).map((shard) => createTables(shard)))
   const indexes = existing?.indexes ?? (await createFirstIndexes(driver, first))
   const layout = firstLayout(
@@ -69,6 +72,7 @@ export async function initialise(
     ...withPolicies({}, policies),
     layout,
     ...(isExact && { exactIndexes: true as const }),
+    entityTable: entityTableOf(driver),
     indexes: isExact ? indexes.map((entry) => ({ ...entry, ...firstStep(entry, driver) })) : indexes,
   }
   const firstContents = { ...contents, requires: requirementsOf(contents) }
@@ -132,6 +136,31 @@ function firstEntries(definitions: readonly IndexDefinitionData[]): readonly Omi
   // `addIndex` makes a second generation of a second definition with the same name.
   const first = [...new Map(definitions.toReversed().map((each) => [each.name, each])).values()].toReversed()
   return first.flatMap(entriesOf).map((entry) => ({ ...entry, generation: 1, table: tableName(entry, 1) }))
+}
+
+/**
+ * Throws `LAYOUT_MISMATCH` for a shard that has a catalog without the name of the table of entities, and no table of this name: the store
+ * has its entities in another one.
+ */
+async function requireEntityTables(
+  driver: StoreDriver,
+  catalogs: readonly (ShardCatalog | undefined)[],
+): Promise<void> {
+  for (const [number, shard] of presentEntries(driver)) {
+    const catalog = catalogs[number]
+    if (catalog === undefined || catalog.entityTable !== undefined || shard.entityTable === undefined)
+      continue
+    if (await hasEntityTable(shard)) continue
+    refuse(
+      shard,
+      `it has a catalog, but no table ${shard.entityTable}. Give the driver the name of the table with the entities of the store (entityTable). If its data is lost for good, \`looseleaf init --accept-empty-shards\` makes an empty table.`,
+    )
+  }
+}
+
+/** Returns the name of the table of entities, which is one option of the driver for all of its shards. */
+export function entityTableOf(driver: StoreDriver): string | undefined {
+  return presentShards(driver)[0]?.entityTable
 }
 
 /**

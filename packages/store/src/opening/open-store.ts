@@ -23,7 +23,7 @@ import {
 } from '@looseleaf/index-engine/internal'
 import { arrangeShards, type ArrangedShards } from './arrange-shards.ts'
 import { checkNumber, checkShard } from './check-shard.ts'
-import { initialise } from './initialise.ts'
+import { entityTableOf, initialise } from './initialise.ts'
 import { lateShard } from './late-shard.ts'
 import { createStoreDriver, warnOfSettings } from './store-driver.ts'
 import type { PolicyChange } from '../catalog/policies.ts'
@@ -75,8 +75,8 @@ async function leaveRemoved({ driver, catalog }: OpenedStore): Promise<void> {
 }
 
 /**
- * Loads the catalog, and finishes a change of it that a crash has interrupted. With `migrate` it first creates missing tables, and gives
- * a layout to a store that was made before there were layouts.
+ * Loads the catalog, and finishes a change of it that a crash has interrupted. With `migrate` it first creates missing tables, and adds the
+ * layout, and the name of the table of entities, to the catalog of a store that was made before these were recorded.
  */
 async function openWhole(given: ArrangedShards, options: OpenStoreOptions): Promise<OpenedStore> {
   const { router, migrate } = options
@@ -84,8 +84,8 @@ async function openWhole(given: ArrangedShards, options: OpenStoreOptions): Prom
   const answers = { catalogs: await loadShardCatalogs(given.driver), silent: given.silent }
   const { driver, silent, catalogs } = arrangeShards(given.driver, router, answers, options)
   const catalog = mergeCatalogs(catalogs)
-  if (migrate && catalogs.some((each) => each !== undefined && each.layout === undefined))
-    return { driver, silent, catalog: await addLayout(driver, router) }
+  if (migrate && catalogs.some((each) => each !== undefined && lacksRecords(each, driver)))
+    return { driver, silent, catalog: await addRecords(driver, router) }
   return { driver, silent, catalog: hasSameContents(catalogs) ? catalog : await propagateCatalog(driver) }
 }
 
@@ -94,13 +94,24 @@ function hasSameContents(catalogs: ArrangedShards['catalogs']): boolean {
   return new Set(known.map(contentsEpochOf)).size === 1
 }
 
-/** Writes the layout that the store has by its router. Moves nothing, and refuses no process that does not know layouts. */
-function addLayout(driver: Driver, router: Router): Promise<Catalog> {
+function lacksRecords({ layout, entityTable }: ShardCatalog, driver: StoreDriver): boolean {
+  return layout === undefined || (entityTable === undefined && entityTableOf(driver) !== undefined)
+}
+
+/**
+ * Writes the layout that the store has by its router, and the name of the table of entities, where the catalog lacks them. Moves nothing, and
+ * refuses no process that does not know them.
+ */
+function addRecords(driver: StoreDriver, router: Router): Promise<Catalog> {
   const first = firstLayout(
     router,
     driver.shards.map(({ name }) => name),
   )
-  return changeCatalogContents(driver, (contents) => ({ ...contents, layout: contents.layout ?? first }))
+  return changeCatalogContents(driver, (contents) => ({
+    ...contents,
+    layout: contents.layout ?? first,
+    entityTable: contents.entityTable ?? entityTableOf(driver),
+  }))
 }
 
 function checkQueryTime(catalog: Catalog, queryTimeMs: number | undefined): void {
