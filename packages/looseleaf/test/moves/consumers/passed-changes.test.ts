@@ -111,24 +111,27 @@ test('a failing change is passed on again if the server of its new shard restart
 test('a failing change is passed on again if a failover of its new shard has lost it', async () => {
   const shards = crashingShards(2, (driver) => driver)
   let lost = 0
+  let losing: Promise<void> | undefined
   const faulty = {
     ...shards.factory,
     connect: async (options: Parameters<typeof shards.factory.connect>[0]) => {
       const driver = await shards.factory.connect(options)
-      return faultyDriver(driver, ({ shard, operation, args }) => {
-        const { tasks } = driver.shards[1]!
-        if (shard !== 1 || lost > 0 || operation !== 'loadAll') return undefined
-        const names = (args[0] as readonly string[]).filter((name) => name.endsWith('/moved'))
+      return faultyDriver(driver, ({ shard, operation, args: [name, , progress] }) => {
+        if (shard !== 1 || lost > 0) return undefined
         // A replica takes over that lacks the letter, before any process has read it.
-        const before = async (): Promise<void> => {
-          for (const [name, { progress }] of await tasks.loadAll(names)) {
-            if (progress === '') continue
-            await tasks.claim(name, 'failover', 1_000)
-            await tasks.save(name, 'failover', '', 0)
+        if (operation === 'loadAll') return { before: () => losing }
+        if (operation !== 'save' || !String(name).endsWith('/moved') || progress === '') return undefined
+        const lose = Promise.withResolvers<void>()
+        return {
+          before: () => void (losing = lose.promise),
+          async after() {
+            const { tasks } = driver.shards[1]!
+            await tasks.claim(String(name), 'failover', 1_000)
+            await tasks.save(String(name), 'failover', '', 0)
             lost++
-          }
+            lose.resolve()
+          },
         }
-        return { before }
       })
     },
   }
