@@ -55,6 +55,10 @@ export function ownersOf(
   const latest = layoutOwners.map((shard): Ownership | undefined =>
     shards[shard]?.serves === undefined ? { shard, move: NEVER, arrival: NEVER, isServed: true } : undefined,
   )
+  /** By bucket: whether the shard that has it in the layout is known to own it. */
+  const isHeld = layoutOwners.map(
+    (shard) => shards[shard] !== undefined && shards[shard].serves === undefined,
+  )
   const add = (bucket: number, ownership: Ownership): void => {
     if (isLater(ownership, latest[bucket])) latest[bucket] = ownership
   }
@@ -65,17 +69,19 @@ export function ownersOf(
         if (move > (arrivals.get(bucket)?.move ?? NEVER)) arrivals.set(bucket, { move, arrival })
     for (const bucket of known(number, serves.owns)) {
       const { move, arrival } = arrivals.get(bucket) ?? { move: NEVER, arrival: NEVER }
+      isHeld[bucket] ||= layoutOwners[bucket] === number
       add(bucket, { shard: number, move, arrival, isServed: true })
     }
     for (const { move, to, buckets, end } of serves.away ?? [])
       for (const bucket of known(number, buckets))
         add(bucket, { shard: to, move, arrival: end, isServed: false })
   }
-  // A shard is removed when its moves are over, so the layout has their buckets where they went, or where a later move brought them.
+  // A shard is removed when its moves are over, so the layout has their buckets where they went, or where a later move brought them. A shard
+  // that owns one may have no record of the arrival: it has lost its data, and `init` has made it anew.
   for (const [number, { away = [] }] of layout.shards.entries())
     for (const { move, buckets, end } of away)
       for (const bucket of known(number, buckets))
-        add(bucket, { shard: layoutOwners[bucket]!, move, arrival: end, isServed: false })
+        add(bucket, { shard: layoutOwners[bucket]!, move, arrival: end, isServed: isHeld[bucket]! })
 
   const shardOfBucket = latest.map((ownership, bucket) => ownership?.shard ?? layoutOwners[bucket]!)
   const sealed = new Set<number>()

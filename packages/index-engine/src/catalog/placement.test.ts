@@ -44,10 +44,11 @@ function placedBy(
   shards: readonly LayoutShard[],
   serves: readonly (ShardServes | undefined)[],
   moves?: readonly LayoutMove[],
+  silent?: number,
 ): Placement {
   const layout = { revision: 1, scheme: 'last-byte', shards, moves }
   const shardCatalogs = [0, 1, 2].map((shardNumber) =>
-    shards[shardNumber]?.state === 'removed'
+    shards[shardNumber]?.state === 'removed' || shardNumber === silent
       ? undefined
       : catalogOf({ shardNumber, shardCount: 3, layout, serves: serves[shardNumber] }),
   )
@@ -200,8 +201,10 @@ describe('the owner of a bucket', () => {
     const shards = [{ name: '0', buckets: '0-1' }, { name: '1', buckets: '2-11' }, removed]
     const source = { owns: '0-1', away: [{ ...departure, to: 2 }] }
 
-    test('the buckets belong to shard 1 although its own buckets are unknown', () => {
-      expect(owners(placedBy(shards, [source]), 1, 2, 3, 4)).toEqual([0, 1, 1, 1])
+    test('the buckets belong to shard 1, and wait for it, while its catalog is unknown', () => {
+      const placement = placedBy(shards, [source], undefined, 1)
+      expect(owners(placement, 1, 2, 3, 4)).toEqual([0, 1, 1, 1])
+      expect(unserved(placement)).toEqual([2, 3])
     })
 
     test('the buckets belong to the shard of a later move', () => {
@@ -216,6 +219,14 @@ describe('the owner of a bucket', () => {
       const placement = placedBy(shards, [source, { owns: '2-11', arrived: [{ ...arrival, move: 2 }] }])
       expect([owners(placement, 2, 3), unserved(placement)]).toEqual([[1, 1], []])
     })
+
+    test.each([undefined, { owns: '2-11' }])(
+      'shard 1 serves the buckets also without a record of their arrival, as one that was made anew: %j',
+      (own) => {
+        const placement = placedBy(shards, [source, own])
+        expect([owners(placement, 2, 3), unserved(placement)]).toEqual([[1, 1], []])
+      },
+    )
   })
 
   test('a bucket that no shard owns or has given up is served by none', () => {
