@@ -45,10 +45,12 @@ export const mysqlFlavor: Flavor = {
   },
   columnsOf: {
     statement: (table) => sql`SHOW COLUMNS FROM ${sql.table(table)}`,
-    // Some servers add a display width to integer types.
+    // Some servers add a display width to integer types, and MariaDB a comment: to compressed columns, and to times of `mysql56_temporal_format=OFF`.
     read: (row) => ({
       name: row.Field,
-      type: String(row.Type).replace(/int\(\d+\)/i, 'int'),
+      type: String(row.Type)
+        .replace(/int\(\d+\)/i, 'int')
+        .replace(/ \/\*.*\*\/$/, ''),
       inKey: row.Key === 'PRI',
     }),
   },
