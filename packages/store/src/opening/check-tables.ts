@@ -22,16 +22,18 @@ export async function checkTables(
 }
 
 /** Describes each table of another program, as the end of a sentence. */
-export function foreignTexts({ foreign }: TableCheck): readonly string[] {
-  return foreign.map(
-    ({ name, found, expected }) =>
-      `the table ${name} is not one of Looseleaf: it has the columns ${found}, and Looseleaf needs ${expected}`,
-  )
+export function foreignTexts({ foreign }: TableCheck, indexes: Indexes): readonly string[] {
+  return foreign.map(({ name, found, expected }) => {
+    const left = indexes.some(({ table }) => table === name)
+      ? ', or was left by an earlier attempt to create an index of this name with another definition'
+      : ''
+    return `the table ${name} is not one of Looseleaf${left}: it has the columns ${found}, and Looseleaf needs ${expected}`
+  })
 }
 
 /** Throws `LAYOUT_MISMATCH` if a database without a catalog has tables of another program under names of the store's. Changes nothing. */
 export async function requireOwnTables(shard: Shard, indexes: Indexes): Promise<void> {
-  const texts = foreignTexts(await checkTables(shard, indexes))
+  const texts = foreignTexts(await checkTables(shard, indexes), indexes)
   if (texts.length === 0) return
   refuse(
     shard,

@@ -78,6 +78,17 @@ test.each(names)('a shard with a table %s of another program cannot join', async
   expect(await store.shards.list()).toHaveLength(1)
 })
 
+test('an index table that an attempt with another definition left is named as one', async () => {
+  change('shard-0.sqlite', 'CREATE TABLE index_by_name (name INTEGER, entity_id BLOB, version INTEGER)')
+  const left =
+    'the table index_by_name is not one of Looseleaf, or was left by an earlier attempt to create an index of this name with another definition: it has the columns name INTEGER, '
+  await expect(open()).rejects.toThrow(left)
+  change('shard-0.sqlite', 'DROP TABLE index_by_name')
+  const store = await open()
+  change('shard-1.sqlite', foreign.index_by_name.made)
+  await expect(store.shards.add('shard-1.sqlite')).rejects.toThrow('by an earlier attempt')
+})
+
 test('all tables of other programs are named at once', async () => {
   const store = await open()
   change('shard-1.sqlite', `${foreign.entities.made}; ${foreign.index_by_name.made}`)

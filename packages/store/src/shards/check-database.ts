@@ -18,7 +18,7 @@ export async function requireUsable(
 ): Promise<void> {
   const { indexes } = mergeCatalogs(await loadShardCatalogs(context.driver, options))
   const tables = await checkTables(shard, indexes, options)
-  const foreign = foreignTexts(tables)
+  const foreign = foreignTexts(tables, indexes)
   const refusals = await refusedWrites(context, shard, tables.missing.length > 0, options)
   // Any write of a table of another program fails.
   const isUnclear = ({ code }: LooseleafError): boolean => code !== 'SHARD_DENIED' && code !== 'NOT_MIGRATED'
