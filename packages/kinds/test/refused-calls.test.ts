@@ -12,7 +12,7 @@ test.each(Object.entries(calls))('%s with wrong arguments is BAD_OPTION, and nam
   const refused: readonly (readonly [args: readonly unknown[], message: string])[] = [
     [[store, 5], 'takes a list of kinds of defineKind; got a number'],
     [[store, undefined], 'takes a list of kinds of defineKind; got nothing'],
-    [[store, [{ indexes: [] }]], 'takes a list of kinds of defineKind; got an array of 1 elements'],
+    [[store, [{ indexes: [] }]], 'takes a list of kinds of defineKind; got an array of 1 element'],
     [[store, Note], 'takes a list of kinds of defineKind; got an object'],
     [[store, [Note, 'note']], 'takes a list of kinds of defineKind; got an array of 2 elements'],
     [[{}, [Note]], 'takes a DataStore; got an object'],
