@@ -94,7 +94,7 @@ function placingProperty(
   throw disagree(
     kind,
     path,
-    `An index has it as ${first.key === undefined ? first.type : `the key ${first.key} of a ${first.type}`}, so its rows would be elsewhere`,
+    `An index has it as ${first.key === undefined ? first.type : `the key ${first.key} of the type ${first.type}`}, so its rows would be elsewhere`,
   )
 }
 

@@ -16,7 +16,11 @@ export function createIds(store: DataStore, { name, names }: Shape, near: KindNe
   function newId(call: string, of: object | undefined): EntityId {
     if (near === undefined) return store.newId()
     if (!isRecord(of))
-      throw badArgument(call, `an object with the property ${near.path}, near which a ${name} is placed`, of)
+      throw badArgument(
+        call,
+        `an object with the property ${near.path}, near which the kind ${name} is placed`,
+        of,
+      )
     return store.newId({ near: near.placeOf(of as Bag) })
   }
 

@@ -141,7 +141,7 @@ export function createShape(options: ShapeOptions): Shape {
       if (Object.hasOwn(properties, reserved))
         throw new LooseleafError(
           'BAD_PROPERTY',
-          `The name "${reserved}" is reserved: a ${name} cannot have a property with this name.`,
+          `The name "${reserved}" is reserved: the kind ${name} cannot have a property with this name.`,
         )
     }
     const shape = upgrades.length > 0 ? { [SHAPE]: upgrades.length } : {}

@@ -200,7 +200,7 @@ test('a patch with a reserved name is refused', async () => {
     const change = bags.update(id, () => ({ [name]: 1 }) as never)
     await expect(change).rejects.toMatchObject({
       code: 'BAD_PROPERTY',
-      message: `The name "${name}" is reserved: a bag cannot have a property with this name.`,
+      message: `The name "${name}" is reserved: the kind bag cannot have a property with this name.`,
     })
   }
   expect(await store.get(id)).toEqual({ id, _kind: 'bag' })

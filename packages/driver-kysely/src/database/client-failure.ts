@@ -31,6 +31,6 @@ export function clientFailure(error: unknown): ClientFailure | undefined {
   const message =
     error.name === 'EvalError'
       ? 'the client of the database builds functions from strings, which Node does not allow here. Start Node without --disallow-code-generation-from-strings.'
-      : `the client of the database failed with a ${error.name}. The fault is in the program or the client, not in the database.`
+      : `the client of the database failed with the error ${error.name}. The fault is in the program or the client, not in the database.`
   return { message, cause }
 }
