@@ -14,18 +14,28 @@ async function storeWith(urls: readonly string[], time?: Time): Promise<DataStor
   return store
 }
 
-test('a plan finds a target that lacks a right, and a move to it announces nothing', async () => {
-  const { urls } = await freshShards(2)
-  const admin = await DataStore.open({ shards: mysqlShards(urls), migrate: true })
-  onTestFinished(() => admin.close())
-  const user = await createLimitedUser(urls[1]!, 'SELECT, INSERT, UPDATE')
-  onTestFinished(() => user.drop())
-  const store = await storeWith([urls[0]!, user.url])
-  const { problems } = await store.shards.plan(PLAN)
-  expect(problems).toEqual([expect.stringMatching(/^Shard 1 would refuse the copies: .*DELETE/)])
-  await expect(store.shards.move(PLAN)).rejects.toMatchObject({ code: 'SHARD_DENIED' })
-  expect(await admin.shards.moves()).toEqual([])
-})
+const RIGHTS = ['INSERT', 'UPDATE', 'DELETE']
+
+test.each(RIGHTS)(
+  'a plan finds a target that lacks the right %s, and a move to it announces nothing',
+  async (right) => {
+    const { urls } = await freshShards(2)
+    const admin = await DataStore.open({ shards: mysqlShards(urls), migrate: true })
+    onTestFinished(() => admin.close())
+    const user = await createLimitedUser(
+      urls[1]!,
+      ['SELECT', ...RIGHTS.filter((other) => other !== right)].join(', '),
+    )
+    onTestFinished(() => user.drop())
+    const store = await storeWith([urls[0]!, user.url])
+    const { problems } = await store.shards.plan(PLAN)
+    expect(problems).toEqual([
+      expect.stringMatching(new RegExp(`^Shard 1 would refuse the copies: .*${right}`)),
+    ])
+    await expect(store.shards.move(PLAN)).rejects.toMatchObject({ code: 'SHARD_DENIED' })
+    expect(await admin.shards.moves()).toEqual([])
+  },
+)
 
 test('a plan finds a target that is read-only, and a move to it announces nothing', async () => {
   // The setting is that of a server, so other test files need another one.

@@ -1,11 +1,8 @@
 import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
 import { isOutage } from '@looseleaf/core/internal'
 import { loadShardCatalogs, mergeCatalogs, type EngineContext } from '@looseleaf/index-engine/internal'
-import { refusalOfWrite } from '@looseleaf/mover/internal'
+import { refusalOfWrite, refusalsOfWrites } from '@looseleaf/mover/internal'
 import { checkTables, foreignTexts } from '../opening/check-tables.ts'
-
-/** No shard has this epoch, so a write with it changes nothing. */
-const NO_EPOCH = 0
 
 /**
  * Checks that a database takes the tables of a shard, and that its user has the rights of one. Changes nothing. Throws one error with all
@@ -42,24 +39,17 @@ export async function requireUsable(
   )
 }
 
-/** Tries each right that a shard needs, by writes that change nothing. The right to create tables is not needed if none is missing. */
+/** Tries each right that a shard needs, and changes nothing. The right to create tables is not needed if none is missing. */
 async function refusedWrites(
   { router }: EngineContext,
   shard: Shard,
   creates: boolean,
   options: CallOptions,
 ): Promise<readonly LooseleafError[]> {
-  const { entities } = shard
-  const row = { id: router.newId(), version: 1, body: new Uint8Array(1) }
-  const call = { ...options, epoch: NO_EPOCH }
-  const writes: (Promise<unknown> | undefined)[] = [
-    entities.insert([row], call),
-    entities.replace([{ ...row, base: 1, version: 2 }], call),
-    entities.discard([row.id], call),
-    creates ? shard.tryCreateTable?.(options) : undefined,
-  ]
-  const refusals = await Promise.all(writes.map((write) => write && refusalOfWrite(write)))
-  return refusals.filter((error) => error !== undefined)
+  const refusals = await refusalsOfWrites(shard, router.newId(), options)
+  const create = creates ? shard.tryCreateTable?.(options) : undefined
+  const refusal = create && (await refusalOfWrite(create))
+  return refusal === undefined ? refusals : [...refusals, refusal]
 }
 
 /** Returns the sentence of an error without the name of its shard. */

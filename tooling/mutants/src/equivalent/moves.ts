@@ -105,10 +105,6 @@ export const moves: Equivalents = {
     'levelOf: weight > level → weight >= level':
       'A shard at the level does not change the mean of the others.',
   },
-  'mover/plan/target-checks': {
-    'refusalOf: context.catalog.current().epochs[number] ?? 0 → (context.catalog.current().epochs[number])':
-      hasEpochs,
-  },
   'mover/progress': {
     'createMeter.report: events.isWanted → true': 'An event that nobody wants is told to nobody.',
   },
