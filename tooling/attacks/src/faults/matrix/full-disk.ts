@@ -18,7 +18,7 @@ export const fullDisk: Scenario = {
   unit: 'seconds',
   full: 20,
   config: { largeBodies: 0.5 },
-  needsErrors: ['SHARD_UNAVAILABLE'],
+  needsErrors: ['SHARD_FULL'],
   async ownCluster() {
     const folder = await mkdtemp(join(tmpdir(), 'looseleaf-disk-'))
     try {
