@@ -5,7 +5,7 @@ import { sqliteFault } from './errors.ts'
 test('an error of JavaScript itself is no fault of SQLite, and its message is not shown', () => {
   expect(sqliteFault(new TypeError('secret'))).toMatchObject({
     kind: 'STATEMENT_FAILED',
-    message: expect.stringMatching(/failed with a TypeError\. The fault is in the program/) as string,
+    message: expect.stringMatching(/failed with the error TypeError\. The fault is in the program/) as string,
     cause: { message: 'TypeError' },
   })
   expect(sqliteFault(new EvalError()).message).toMatch(/--disallow-code-generation-from-strings/)
