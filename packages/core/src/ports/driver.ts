@@ -48,7 +48,7 @@ export interface Shard {
    * Absent in drivers whose databases have no tables of other programs.
    */
   checkTables?(indexes: readonly IndexTableSpec[], options?: CallOptions): Promise<TableCheck>
-  /** Rejects with `SHARD_DENIED` if the user may not create tables. Changes nothing. Absent in drivers without users. */
+  /** Rejects with `SHARD_DENIED` if the user may not create tables. Changes nothing. Absent in drivers that create none. */
   tryCreateTable?(options?: CallOptions): Promise<void>
   /** Returns the statements of `createTables` and `createIndexTable`, for people who run them by hand. */
   schema(indexes: readonly IndexTableSpec[]): readonly string[]

@@ -17,6 +17,7 @@ import { moduloRouter } from '@looseleaf/router'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { layoutAt, replaceMoves } from './layouts.ts'
 import { openStore } from './stores.ts'
 
 const PLAN = { from: 0, to: 1, buckets: '0-9' }
@@ -33,8 +34,7 @@ afterEach(async () => {
   await driver.close()
 })
 
-const layoutOf = async (number: number): Promise<StoreLayout> =>
-  (await loadShardCatalog(driver.shards[number]!))!.layout!
+const layoutOf = (number: number): Promise<StoreLayout> => layoutAt(driver, number)
 
 async function setState(number: number, state: 'joining' | 'removed'): Promise<void> {
   await changeCatalogContents(driver, ({ layout, ...contents }) => {
@@ -43,13 +43,8 @@ async function setState(number: number, state: 'joining' | 'removed'): Promise<v
   })
 }
 
-/** Replaces the announced moves in all catalogs, as another process does. */
-async function setMoves(moves: readonly LayoutMove[], revision = 1): Promise<void> {
-  await changeCatalogContents(driver, ({ layout, ...contents }) => ({
-    ...contents,
-    layout: { ...layout!, revision, moves },
-  }))
-}
+const setMoves = (moves: readonly LayoutMove[], revision = 1): Promise<void> =>
+  replaceMoves(driver, moves, revision)
 
 async function objections(plan: PlannedMove): Promise<readonly string[]> {
   return (await objectionsTo(store.context, plan)).map(({ code, message }) => `${code}: ${message}`)

@@ -1,11 +1,12 @@
 import type { Driver } from '@looseleaf/core'
 import type { LayoutMove, StoreLayout } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { changeCatalogContents, loadShardCatalog } from '@looseleaf/index-engine/internal'
+import { changeCatalogContents } from '@looseleaf/index-engine/internal'
 import { announceMove, endMove, type MoveWork } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { layoutAt, replaceMoves } from './layouts.ts'
 import { openStore } from './stores.ts'
 
 // Announcements that failovers, crashes and other processes undo meanwhile.
@@ -24,16 +25,10 @@ afterEach(async () => {
   await driver.close()
 })
 
-const layoutOf = async (number: number): Promise<StoreLayout> =>
-  (await loadShardCatalog(driver.shards[number]!))!.layout!
+const layoutOf = (number: number): Promise<StoreLayout> => layoutAt(driver, number)
 
-/** Replaces the announced moves in all catalogs, as another process does. */
-async function setMoves(moves: readonly LayoutMove[], revision = 1): Promise<void> {
-  await changeCatalogContents(driver, ({ layout, ...contents }) => ({
-    ...contents,
-    layout: { ...layout!, revision, moves },
-  }))
-}
+const setMoves = (moves: readonly LayoutMove[], revision = 1): Promise<void> =>
+  replaceMoves(driver, moves, revision)
 
 test('an announcement is made again if a later catalog of another process lacks it', async () => {
   const other: LayoutMove = { id: 7, from: 1, to: 2, buckets: '1400', phase: 'both' }
