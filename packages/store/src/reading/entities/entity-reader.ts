@@ -9,9 +9,9 @@ import {
   type ReadEntity,
   type TakeGroup,
 } from '@looseleaf/index-engine/internal'
+import { beforeAsking } from '@looseleaf/protocol/internal'
 import type { ShardLanes } from '../../calls/shard-lanes.ts'
 import { OwnerChanged } from '../owners/owner-changed.ts'
-import { createOwnerSearch } from '../owners/owner-search.ts'
 
 export interface ReadOptions extends CallOptions {
   /** Called with the error of a body that cannot be decoded. The entity is then left out. Default: the error is thrown. */
@@ -67,8 +67,21 @@ export function createEntityReader(
   context: EngineContext,
   lanes: (shard: number) => ShardLanes,
 ): EntityReader {
-  const owners = createOwnerSearch(context)
   const laneOf = (id: Uint8Array): ShardLanes => lanes(context.catalog.current().placement.shardOfId(id))
+
+  /**
+   * Returns when the entities may be asked again, at the shards of the present catalog; see `beforeAsking`. Rethrows any error but
+   * `OwnerChanged`.
+   */
+  async function beforeRetry(
+    error: unknown,
+    ids: readonly Uint8Array[],
+    tries: number,
+    options: CallOptions,
+  ): Promise<void> {
+    if (!(error instanceof OwnerChanged)) throw error
+    await beforeAsking(context, ids, tries, options)
+  }
 
   /** Reads a row whose long body was left out. */
   function whole(
@@ -151,7 +164,7 @@ export function createEntityReader(
     const { signal, leaveOut } = options
     const { shard, isCached } = lanesOfIds[0] as ShardLanes
     try {
-      await owners.again(reason, ids, tries, { signal })
+      await beforeRetry(reason, ids, tries, { signal })
     } catch (failure) {
       if (leaveOut === undefined) throw failure
       // After a move the new owner of some of the entities does not answer, and the others may be read.
@@ -181,7 +194,7 @@ export function createEntityReader(
         const row = await lane.read.submit(id, options.signal)
         return isWhole(row) ? row : await whole(lane, row, options.signal)
       } catch (error) {
-        await owners.again(error, [id], tries, options)
+        await beforeRetry(error, [id], tries, options)
       }
     }
   }
@@ -197,7 +210,7 @@ export function createEntityReader(
       try {
         return await whole(lane, row, signal)
       } catch (error) {
-        await owners.again(error, [row.id], 1, { signal })
+        await beforeRetry(error, [row.id], 1, { signal })
         return readRow(row.id, { signal })
       }
     }
@@ -296,7 +309,7 @@ export function createEntityReader(
         try {
           return await laneOf(id).exists.submit(id, options.signal)
         } catch (error) {
-          await owners.again(error, [id], tries, options)
+          await beforeRetry(error, [id], tries, options)
         }
       }
     },
@@ -311,7 +324,7 @@ export function createEntityReader(
           const row = await lane.read.submit(id, signal)
           found = isWhole(row) ? row : await whole(lane, row, signal)
         } catch (error) {
-          await owners.again(error, [id], tries, { signal })
+          await beforeRetry(error, [id], tries, { signal })
           continue
         }
         const decoded = found && decodeRow(context, found, lane.shard)
