@@ -9,7 +9,7 @@ import {
 } from '@looseleaf/index-engine/internal'
 import { damagedHandler, onceForEach } from '../entities/damaged-handler.ts'
 import type { MissingShards } from '../entities/missing-shards.ts'
-import { readHandlers, skippingScans } from '../rows/skipping-scans.ts'
+import { skippingScans } from '../rows/skipping-scans.ts'
 import { guarded, wholeReader, type Guard, type RowReaderFrom } from '../rows/row-reader.ts'
 import type { Completeness } from '../steps/completeness.ts'
 import type { Sources } from '../steps/read.ts'
@@ -58,7 +58,7 @@ export function createReadAll(
     const handleDamaged = onceForEach(damagedHandler(onDamaged, view))
     const readWith = async (guard: Guard, isLast: boolean): Promise<Attempt> => {
       const left = missing && view.skipping?.begin()
-      const whole = wholeReader(sources, plan, readHandlers(handleDamaged, left))
+      const whole = wholeReader(sources, plan, { handleDamaged, leaveOut: left?.leaveOut })
       const { scan, read } = skippingScans(rows(guarded(whole, guard)), view, left)
       const scanInTime: QueryPorts['scan'] = (...args) => {
         checkTime()

@@ -10,7 +10,7 @@ import {
   type QueryPlan,
 } from '@looseleaf/index-engine/internal'
 import { damagedHandler, onceForEach } from '../entities/damaged-handler.ts'
-import { readHandlers, skippingScans } from '../rows/skipping-scans.ts'
+import { skippingScans } from '../rows/skipping-scans.ts'
 import { costWithout } from '../entities/missing-shards.ts'
 import { guarded, wholeReader, type RowReaderFrom } from '../rows/row-reader.ts'
 import type { Completeness } from '../steps/completeness.ts'
@@ -68,7 +68,8 @@ export function createReadPages(
           async (guard, isLast) => {
             const list = createDamagedList(handleOnce)
             const left = sources.view.skipping?.begin()
-            const made = rows(guarded(wholeReader(sources, plan, readHandlers(list.handle, left)), guard))
+            const whole = wholeReader(sources, plan, { handleDamaged: list.handle, leaveOut: left?.leaveOut })
+            const made = rows(guarded(whole, guard))
             const ports = skippingScans(made, sources.view, left)
             const run = (counted: ByteBudget): Promise<QueryPage> =>
               runQuery(ports, plan, { cursor, signal, budget: counted })

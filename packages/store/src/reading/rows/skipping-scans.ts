@@ -1,5 +1,4 @@
 import type { QueryPorts } from '@looseleaf/index-engine/internal'
-import type { ReadOptions } from '../entities/entity-reader.ts'
 import type { MissingShards } from '../entities/missing-shards.ts'
 import type { ReadView } from '../freshness/replica-reads.ts'
 
@@ -22,12 +21,4 @@ export function skippingScans(
     },
     read: ports.read,
   }
-}
-
-/** Returns the handlers of a reader of entities that leaves out damaged entities and missing shards. */
-export function readHandlers(
-  handleDamaged: ReadOptions['handleDamaged'],
-  missing: MissingShards | undefined,
-): Pick<ReadOptions, 'handleDamaged' | 'leaveOut'> {
-  return { handleDamaged, leaveOut: missing?.leaveOut }
 }
