@@ -5,7 +5,6 @@ import {
   catchUp,
   commit,
   createBucketWait,
-  movedOrUndone,
   type Commit,
   type CommitOutcome,
   type EntityWrites,
@@ -29,6 +28,7 @@ import { createCommittedStates } from './committed-states.ts'
 import type { CurrentEntity, Decide } from './decisions.ts'
 import { decideKnown, type Decided } from './decide-known.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
+import { isDurable } from './is-durable.ts'
 import { deferredTables, mayBeOfLocalRows } from './row-failures.ts'
 import { diffAll, keysOf, type SplitChange } from './row-change.ts'
 import type { RowRemovals } from './row-removals.ts'
@@ -78,24 +78,6 @@ export function createEntityWriter(parts: WriterParts): EntityWriter {
   const now = elapsedBy(context.time)
   const rowSteps = createRowSteps(indexRows, policy)
   const states = createCommittedStates()
-
-  /** Returns true if this version is durable. A version that can be read may not be on disk yet. */
-  async function isDurable(
-    id: Uint8Array,
-    version: number,
-    signal: AbortSignal | undefined,
-  ): Promise<boolean> {
-    try {
-      const moved = await movedOrUndone(context, [{ id, version }], {
-        signal,
-        readVersions: async () => [(await reader.row(id, { signal }))?.version],
-      })
-      return moved.length === 0
-    } catch (error) {
-      if (isUndone(error)) return false
-      throw error
-    }
-  }
 
   /**
    * Takes claims of unique keys. If that fails and the entity is `unknown`, deletes the claims and `written`, the claims and rows of the steps
@@ -192,7 +174,9 @@ export function createEntityWriter(parts: WriterParts): EntityWriter {
         guess?.found ?? (isFresh && isFirst ? NOTHING : await findEntity(reader, id, lane.shard, signal))
       const landed = committedAttempt(unsettled, current)
       if (landed !== undefined) {
-        if (await isDurable(id, current.version, signal)) return committed(current.version, landed)
+        const readVersions = async () => [(await reader.row(id, { signal }))?.version]
+        if (await isDurable(context, current.version, [id], { signal, readVersions }))
+          return committed(current.version, landed)
         tries++
         continue
       }

@@ -1,9 +1,10 @@
 import { LooseleafError, type CallOptions } from '@looseleaf/core'
-import { idKey, isUndone } from '@looseleaf/core/internal'
+import { idKey } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { movedOrUndone, readAtOwners } from '@looseleaf/protocol/internal'
+import { readAtOwners } from '@looseleaf/protocol/internal'
 import type { EntityReader } from '../../reading/entities/entity-reader.ts'
 import { sameBody } from '../attempt.ts'
+import { isDurable } from '../is-durable.ts'
 
 /** Reads before `CONFLICT`. Each further one follows another write of an entity. */
 const MAX_TRIES = 64
@@ -55,7 +56,8 @@ export async function readBack<Attempt extends UnsettledBatch>(
     const attempt = attempts.find(({ version }) => rows.some((row) => versionOf(row) === version))
     const own = rows.filter((row) => versionOf(row) === attempt?.version)
     const state = attempt === undefined ? 'another' : await compareBody(reader, attempt, own[0]!, options)
-    if (state === 'same' && (await isDurable(context, attempt!.version, own, options))) return attempt!
+    const ids = own.map(({ id }) => id)
+    if (state === 'same' && (await isDurable(context, attempt!.version, ids, options))) return attempt!
     if (state !== 'another') continue
     const isAtBase = (row: BatchedRow): boolean => versionOf(row) === row.base
     if (rows.every(isAtBase)) return 'open'
@@ -83,26 +85,6 @@ async function compareBody(
   if (found?.version !== version) return 'moved'
   const written = rows.find((row) => idKey(row.id) === idKey(id))
   return written?.isWritten && sameBody(written.body, found.body) ? 'same' : 'another'
-}
-
-/** Returns true if one of these entities has this version before and after a flush. */
-async function isDurable(
-  context: EngineContext,
-  version: number,
-  rows: readonly BatchedRow[],
-  options: CallOptions,
-): Promise<boolean> {
-  try {
-    const moved = await movedOrUndone(
-      context,
-      rows.map(({ id }) => ({ id, version })),
-      options,
-    )
-    return moved.length < rows.length
-  } catch (error) {
-    if (isUndone(error)) return false
-    throw error
-  }
 }
 
 /** Reads the versions of all entities of a batch at their owner, in one statement. */
