@@ -229,10 +229,15 @@ export function createReplicaReads(
   }
 
   /** Chooses the view of a call that reads primaries. Rows of the cache may be older than a token, so a call with one bypasses it. */
-  function primaryView({ fresh, after }: ViewOptions, { byIndex }: ReadKind, of: PrimaryViews): ReadView {
-    if (byIndex) return of.past
-    if (fresh) return of.fresh
-    return after === undefined ? of.cached : of.past
+  function primaryView(
+    { from, fresh, after }: ViewOptions,
+    { byIndex }: ReadKind,
+    skipping: Skipping | undefined,
+  ): ReadView {
+    const of = skipping === undefined ? waiting : bounded
+    const isPast = byIndex || from === 'replica' || (after !== undefined && !fresh)
+    const view = isPast ? of.past : fresh ? of.fresh : of.cached
+    return skipping === undefined ? view : { ...view, skipping }
   }
 
   async function readReplicas<T>(
@@ -248,7 +253,7 @@ export function createReplicaReads(
     } catch (error) {
       if (!isOfReplicas(error, used)) throw error
     }
-    return work(skipping === undefined ? primary : { ...bounded.past, skipping })
+    return work(primaryView(options, kind, skipping))
   }
 
   return {
@@ -260,12 +265,7 @@ export function createReplicaReads(
       if (after !== undefined) tokens.requireOwn(call, after)
       const skipping = options.onUnavailable === 'skip' ? createSkipping(context) : undefined
       if (from === 'primary') {
-        if (maxStalenessMs === undefined)
-          return work(
-            skipping === undefined
-              ? primaryView(options, kind, waiting)
-              : { ...primaryView(options, kind, bounded), skipping },
-          )
+        if (maxStalenessMs === undefined) return work(primaryView(options, kind, skipping))
         throw badOption(
           `${call} is given maxStalenessMs without from: 'replica'; a primary is never too old.`,
         )
@@ -275,7 +275,7 @@ export function createReplicaReads(
           `${call} is given fresh and from: 'replica'; what is read from a replica goes past the cache.`,
         )
       if (hasReplicas()) return readReplicas(options, kind, skipping, work)
-      return work(skipping === undefined ? primary : { ...bounded.past, skipping })
+      return work(primaryView(options, kind, skipping))
     },
     sessionToken: () => tokens.make(),
     stats(number) {
