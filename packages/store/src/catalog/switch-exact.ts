@@ -55,40 +55,27 @@ export async function switchExact(
 async function switchOn(context: EngineContext, options: CallOptions): Promise<void> {
   const { driver, catalog, time } = context
   const isWanted = (entry: CatalogEntry): boolean => firstStep(entry, driver).exact !== undefined
-  await change(context, options, ({ indexes, ...contents }) => ({
-    ...contents,
-    exactIndexes: true,
-    indexes: indexes.map((entry) => {
-      if (isWanted(entry)) return { exact: 'counted', ...entry }
-      return entry.exact === 'on' ? { ...entry, exact: 'protected' } : entry
-    }),
-  }))
-  await change(context, options, ({ indexes, ...contents }) => ({
-    ...contents,
-    indexes: indexes.map((entry) => {
-      if (!isWanted(entry)) return withoutStep(entry)
-      return entry.exact === 'counted' ? { ...entry, exact: 'protected' } : entry
-    }),
-  }))
+  await change(context, options, { exactIndexes: true }, (entry) => {
+    if (isWanted(entry)) return { exact: 'counted', ...entry }
+    return entry.exact === 'on' ? { ...entry, exact: 'protected' } : entry
+  })
+  await change(context, options, {}, (entry) => {
+    if (!isWanted(entry)) return withoutStep(entry)
+    return entry.exact === 'counted' ? { ...entry, exact: 'protected' } : entry
+  })
   if (!catalog.current().indexes.some(({ exact }) => exact === 'protected')) return
   await time.sleep(NOTICE_MS + keptRowsMs(catalog.current()), options.signal)
-  await change(context, options, ({ indexes, ...contents }) => ({
-    ...contents,
-    indexes: indexes.map((entry) => (entry.exact === 'protected' ? { ...entry, exact: 'on' } : entry)),
-  }))
+  await change(context, options, {}, (entry) =>
+    entry.exact === 'protected' ? { ...entry, exact: 'on' } : entry,
+  )
 }
 
 /** First no writer deletes at once any more. Then readers need no protection, and processes that lack it may take part. */
 async function switchOff(context: EngineContext, options: CallOptions): Promise<void> {
-  await change(context, options, ({ indexes, ...contents }) => ({
-    ...contents,
-    indexes: indexes.map((entry) => (entry.exact === 'on' ? { ...entry, exact: 'protected' } : entry)),
-  }))
-  await change(context, options, ({ indexes, exactIndexes: _, ...contents }) => ({
-    ...contents,
-    exactIndexes: undefined,
-    indexes: indexes.map(withoutStep),
-  }))
+  await change(context, options, {}, (entry) =>
+    entry.exact === 'on' ? { ...entry, exact: 'protected' } : entry,
+  )
+  await change(context, options, { exactIndexes: undefined }, withoutStep)
 }
 
 function withoutStep({ exact: _, ...entry }: CatalogEntry): CatalogEntry {
@@ -99,7 +86,8 @@ function withoutStep({ exact: _, ...entry }: CatalogEntry): CatalogEntry {
 async function change(
   { driver, catalog }: EngineContext,
   options: CallOptions,
-  to: (contents: CatalogContents) => CatalogContents,
+  switched: Pick<CatalogContents, 'exactIndexes'>,
+  step: (entry: CatalogEntry) => CatalogEntry,
 ): Promise<void> {
   const stepsOf = ({ exactIndexes, indexes }: CatalogContents): string =>
     JSON.stringify([exactIndexes, indexes.map(({ table, exact }) => [table, exact])])
@@ -107,7 +95,7 @@ async function change(
   const changed = await changeCatalogContents(
     driver,
     (contents) => {
-      const next = to(contents)
+      const next = { ...contents, ...switched, indexes: contents.indexes.map(step) }
       wanted = stepsOf(next)
       return wanted === stepsOf(contents) ? undefined : next
     },
