@@ -1,6 +1,6 @@
 import { LooseleafError, type Router, type Shard } from '@looseleaf/core'
 import type { ShardCatalog, StoreLayout } from '@looseleaf/core/internal'
-import { bucketsOf, requireEntityTable } from '@looseleaf/index-engine/internal'
+import { bucketsOf, notMigrated, requireEntityTable } from '@looseleaf/index-engine/internal'
 
 /** A store as a process knows it: a catalog of one of its shards, and the router that was given. */
 export interface StoreIdentity {
@@ -40,8 +40,16 @@ export function checkShard(
   }
 }
 
-/** Throws `LAYOUT_MISMATCH` unless this is the shard of the store with this number. */
-export function checkNumber(shard: Shard, catalog: ShardCatalog, number: number, why: string): void {
+/** Checks a shard that answers for the first time. Throws `NOT_MIGRATED`, and `LAYOUT_MISMATCH` unless it has this number in the store. */
+export function checkLateShard(
+  shard: Shard,
+  catalog: ShardCatalog | undefined,
+  identity: StoreIdentity,
+  number: number,
+  why: string,
+): void {
+  if (catalog === undefined) throw notMigrated(shard)
+  checkShard(shard, catalog, identity)
   if (catalog.shardNumber !== number)
     refuse(shard, `it is shard ${catalog.shardNumber} of its store, but ${why}`)
 }

@@ -22,10 +22,10 @@ import {
   type StoreDriver,
 } from '@looseleaf/index-engine/internal'
 import { arrangeShards, type ArrangedShards } from './arrange-shards.ts'
-import { checkNumber, checkShard } from './check-shard.ts'
+import { checkLateShard } from './check-shard.ts'
 import { entityTableOf, initialise } from './initialise.ts'
 import { lateShard } from './late-shard.ts'
-import { createStoreDriver, warnOfSettings } from './store-driver.ts'
+import { createStoreDriver, warnLater, warnOfSettings } from './store-driver.ts'
 import type { PolicyChange } from '../catalog/policies.ts'
 
 export interface OpenStoreOptions {
@@ -125,7 +125,7 @@ function checkQueryTime(catalog: Catalog, queryTimeMs: number | undefined): void
 /** Opens a store of which some shards do not answer, with the catalog of the others. Decision 15 has the reason why that is enough. */
 function openWithout(
   { driver, catalogs, silent }: ArrangedShards,
-  { router, migrate, onWarning, detached }: OpenStoreOptions,
+  { router, migrate, ...reports }: OpenStoreOptions,
 ): OpenedStore {
   for (const [number, shard] of driver.shards.entries()) {
     if (catalogs[number] === undefined && !silent.has(number) && !driver.removed?.has(number))
@@ -133,25 +133,21 @@ function openWithout(
   }
   // At least one shard has answered, and each that has answered has a catalog.
   const known = catalogs.find((catalog) => catalog !== undefined) as ShardCatalog
-  if (migrate) onWarning(notNow(silent).message)
+  if (migrate) reports.onWarning(notNow(silent).message)
   const identity = { router, catalog: known }
   const shards = driver.shards.map((shard, number) => {
     if (driver.removed?.has(number)) return undefined
     return silent.has(number)
       ? lateShard(shard, {
           check(catalog) {
-            if (catalog === undefined) throw notMigrated(shard)
-            checkShard(shard, catalog, identity)
             const why = `was taken for shard ${number} while it did not answer. Open the store again now that it answers.`
-            checkNumber(shard, catalog, number, why)
+            checkLateShard(shard, catalog, identity, number, why)
           },
-          // Runs in the background: no call waits for warnings.
-          onAnswer: () => void detached(() => warnOfSettings(shard, onWarning)).catch(() => undefined),
+          onAnswer: () => warnLater(shard, reports),
         })
       : shard
   })
   const catalog = mergeCatalogs(catalogs, [...silent.values()])
-  const reports = { onWarning, detached }
   const { layout } = catalog
   return { driver: createStoreDriver({ driver, identity, shards, layout, reports }), catalog, silent }
 }

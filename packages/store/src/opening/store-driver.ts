@@ -6,8 +6,8 @@ import {
   type StoreEvents,
   type StoreLayout,
 } from '@looseleaf/core/internal'
-import { isRemoved, notMigrated, type StoreDriver } from '@looseleaf/index-engine/internal'
-import { checkNumber, checkShard, type StoreIdentity } from './check-shard.ts'
+import { isRemoved, type StoreDriver } from '@looseleaf/index-engine/internal'
+import { checkLateShard, type StoreIdentity } from './check-shard.ts'
 import { lateShard } from './late-shard.ts'
 
 /** Milliseconds after which a process closes its connections to a database that is no shard any more. Well above the longest call. */
@@ -44,7 +44,6 @@ export function createStoreDriver(options: StoreDriverOptions): StoreDriver {
     { name }: StoreLayout['shards'][number],
     onAnswer?: (found: Shard) => void,
   ): Shard {
-    const unusable = (error: unknown): unknown => unusableShard(number, name, error)
     let found: Shard
     try {
       found = shardAt(name)
@@ -53,12 +52,9 @@ export function createStoreDriver(options: StoreDriverOptions): StoreDriver {
       return missingShard(driver, name, unusableShard(number, name, error))
     }
     return lateShard(found, {
-      check(catalog) {
-        if (catalog === undefined) throw notMigrated(found)
-        checkShard(found, catalog, identity)
-        checkNumber(found, catalog, number, `by the layout it is shard ${number}.`)
-      },
-      errorOf: unusable,
+      check: (catalog) =>
+        checkLateShard(found, catalog, identity, number, `by the layout it is shard ${number}.`),
+      errorOf: (error) => unusableShard(number, name, error),
       onAnswer: () => onAnswer?.(found),
     })
   }
@@ -107,11 +103,6 @@ export function createStoreDriver(options: StoreDriverOptions): StoreDriver {
     return driver.shardAt(address)
   }
 
-  function warnLater(found: Shard): void {
-    // Runs in the background: no call waits for warnings.
-    void reports?.detached(() => warnOfSettings(found, reports.onWarning)).catch(() => undefined)
-  }
-
   // `DataStore.open` warns of these shards itself.
   for (const [number, shard] of given.entries()) {
     const isGone = shard === undefined && isRemoved(first, number)
@@ -134,7 +125,7 @@ export function createStoreDriver(options: StoreDriverOptions): StoreDriver {
         if (gone.includes(number)) remove(number, layout)
         else if (number >= shards.length) {
           names.set(number, shard.name)
-          shards.push(shardOf(number, shard, warnLater))
+          shards.push(shardOf(number, shard, (found) => warnLater(found, reports)))
         } else if (earlier !== undefined && earlier !== shard.name) exchange(number, earlier, shard)
       }
     },
@@ -171,6 +162,11 @@ function unusableShard(number: number, name: string, error: unknown): unknown {
     `Shard ${number} of the store, ${name}, cannot be used by this process, which was not given it and connects to it by its address in the catalog. ${error.message} To do: make the shard accept this process, or open the store with its address in the list, or with the option \`connection\`.`,
     { shard: name, cause: error },
   )
+}
+
+/** Warns of unsafe settings in the background: no call waits for warnings. */
+export function warnLater(shard: Shard, reports: JoinReports | undefined): void {
+  void reports?.detached(() => warnOfSettings(shard, reports.onWarning)).catch(() => undefined)
 }
 
 export async function warnOfSettings(shard: Shard, onWarning: (message: string) => void): Promise<void> {
