@@ -31,6 +31,8 @@ export const store: Equivalents = {
   },
   'store/writing/batch/store-batches': {
     'createStoreBatches.write: removals.isFull → true': 'A background that is not full has room at once.',
+    "createStoreBatches.untilWritten: isLooseleafError(error, 'DUPLICATE_KEY') && ids.has(error.holder) → (ids.has(error.holder))":
+      'No other error names a holder that a write removes.',
   },
   'store/writing/decide-known': {
     'decideKnown: return undefined → (nothing) (2)': 'A function without a return returns undefined as well.',
@@ -135,9 +137,5 @@ export const store: Equivalents = {
     'createLocalShare: isAlone → true': 'The first row that is seen decides the share.',
     'createLocalShare.entitiesPay: longShare < MANY_LONG → longShare <= MANY_LONG':
       'No sum of such steps is exactly a quarter.',
-  },
-  'store/writing/batch/write-batch': {
-    "untilWritten: isLooseleafError(error, 'DUPLICATE_KEY') && ids.has(error.holder) → (ids.has(error.holder))":
-      'No other error names a holder that a write removes.',
   },
 }
