@@ -1,36 +1,27 @@
-import type { EngineContext, Placement } from '@looseleaf/index-engine/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
   claimEarly,
   deleteLost,
   writeEarly,
-  type PlacedKey,
-  type RowFailure,
   type RowLanesOf,
   type TakeKey,
 } from '@looseleaf/protocol/internal'
 import type { LanesOf } from '../calls/shard-lanes.ts'
 
+/** A function of the protocol, without the context and the lanes of a store. */
+type Bound<Protocol> = Protocol extends (
+  context: EngineContext,
+  lanes: never,
+  ...args: infer Args
+) => infer Result
+  ? (...args: Args) => Result
+  : never
+
 /** Writes the claims and index rows of an entity through the lanes of their shards. */
 export interface IndexRowWriter {
-  /** `claimEarly` of the protocol. */
-  claim(
-    placement: Placement,
-    keys: readonly PlacedKey[],
-    entityId: Uint8Array,
-    version: number,
-    signal: AbortSignal | undefined,
-    mayPass?: (key: PlacedKey, holder: Uint8Array) => boolean,
-  ): Promise<void>
-  /** `writeEarly` of the protocol. */
-  upsert(
-    placement: Placement,
-    rows: readonly PlacedKey[],
-    entityId: Uint8Array,
-    version: number,
-    signal?: AbortSignal,
-  ): Promise<readonly RowFailure[]>
-  /** `deleteLost` of the protocol. */
-  remove(rows: readonly PlacedKey[], entityId: Uint8Array, before: number): Promise<void>
+  readonly claim: Bound<typeof claimEarly>
+  readonly upsert: Bound<typeof writeEarly>
+  readonly remove: Bound<typeof deleteLost>
 }
 
 export function createIndexRowWriter(context: EngineContext, lanes: LanesOf): IndexRowWriter {
