@@ -48,13 +48,12 @@ export interface CountOptions extends CallOptions, ReplicaReadOptions {
 export const MAX_TOGETHER = 128
 
 export interface Counts {
-  countAll(sources: Sources, plans: readonly QueryPlan[], options: CountOptions): Promise<number[]>
-  /** Counts without the shards that do not answer. */
-  countAvailable(
+  /** Counts each plan; without the shards that do not answer if the call skips these. */
+  countAll(
     sources: Sources,
     plans: readonly QueryPlan[],
     options: CountOptions,
-  ): Promise<PartialCount[]>
+  ): Promise<(number | PartialCount)[]>
   /** Adds the number of all entities that match to the first pages of plans. */
   withCounts(
     sources: Sources,
@@ -159,30 +158,19 @@ export function createCounts(
     return counts
   }
 
-  async function countAll(
-    sources: Sources,
-    plans: readonly QueryPlan[],
-    options: CountOptions,
-  ): Promise<number[]> {
-    // Keeps the catalog current to some seconds, which the plans rely on.
-    await completeness.mayBePending(sources.view, plans)
-    return countPlans(sources, plans, options)
-  }
-
-  async function countAvailable(
-    sources: Sources,
-    plans: readonly QueryPlan[],
-    options: CountOptions,
-  ): Promise<PartialCount[]> {
-    const missing = plans.map(() => sources.view.skipping!.begin())
-    const isWhole = await completeness.begin(sources, plans)
-    const counts = await countPlans(sources, plans, options, missing)
-    return counts.map((count, i) => ({ count, ...partialAnswer(missing[i]!, isWhole()) }))
-  }
-
   return {
-    countAll,
-    countAvailable,
+    async countAll(sources, plans, options) {
+      const { skipping } = sources.view
+      if (skipping === undefined) {
+        // Keeps the catalog current to some seconds, which the plans rely on.
+        await completeness.mayBePending(sources.view, plans)
+        return countPlans(sources, plans, options)
+      }
+      const missing = plans.map(() => skipping.begin())
+      const isWhole = await completeness.begin(sources, plans)
+      const counts = await countPlans(sources, plans, options, missing)
+      return counts.map((count, i) => ({ count, ...partialAnswer(missing[i]!, isWhole()) }))
+    },
     async withCounts(sources, plans, pages, options) {
       // A first page without a cursor has every match.
       const longer = [...pages.keys()].filter((i) => pages[i]!.cursor !== undefined)
@@ -191,15 +179,10 @@ export function createCounts(
       const missing = skipping && plans.map(() => skipping.begin())
       if (longer.length > 0) {
         const longerPlans = longer.map((i) => plans[i]!)
-        // The pages have looked at the catalog, and tell whether rows are pending.
-        const found = await (missing === undefined
-          ? countAll(sources, longerPlans, options)
-          : countPlans(
-              sources,
-              longerPlans,
-              options,
-              longer.map((i) => missing[i]!),
-            ))
+        const missingOfLonger = missing && longer.map((i) => missing[i]!)
+        // Otherwise the pages have looked at the catalog, and tell whether rows are pending.
+        if (missing === undefined) await completeness.mayBePending(sources.view, longerPlans)
+        const found = await countPlans(sources, longerPlans, options, missingOfLonger)
         for (const [n, i] of longer.entries()) counts.set(i, found[n]!)
       }
       return pages.map((page, i) => {

@@ -61,14 +61,7 @@ export function createIndexQueries(
   const protectedReads = createProtectedReads(context)
   const readPages = createReadPages(context, completeness, protectedReads)
   const readAll = createReadAll(context, completeness, protectedReads)
-  const { countAll, countAvailable, withCounts } = createCounts(completeness, readAll, protectedReads)
-
-  const counts = (
-    sources: Sources,
-    plans: readonly QueryPlan[],
-    options: CountOptions,
-  ): Promise<(number | PartialCount)[]> =>
-    (sources.view.skipping === undefined ? countAll : countAvailable)(sources, plans, options)
+  const { countAll, withCounts } = createCounts(completeness, readAll, protectedReads)
 
   async function readPage(
     sources: Sources,
@@ -136,12 +129,12 @@ export function createIndexQueries(
       }),
     count: (index, where, options) =>
       onIndex('count', index, { options, isWhole: true }, async (sources, taken) => {
-        const [count] = await counts(sources, [plan.one(sources, index, where, taken)], taken)
+        const [count] = await countAll(sources, [plan.one(sources, index, where, taken)], taken)
         return count!
       }),
     countMany: (index, wheres, options) =>
       onIndex('countMany', index, { options, isWhole: true }, (sources, taken) =>
-        counts(sources, plan.many(sources, index, wheres, taken), taken),
+        countAll(sources, plan.many(sources, index, wheres, taken), taken),
       ),
     explain: (index, where, options) =>
       onIndex('explain', index, { options }, (sources, taken) =>
