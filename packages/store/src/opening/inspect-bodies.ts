@@ -38,13 +38,13 @@ export interface BodyInspection {
   readonly why: string | undefined
 }
 
-/** The codec entries that bodies refer to, with the number of bodies. */
-type References = Map<string, { readonly kind: string; readonly bodies: number }>
+/** The reference of a body to a codec entry. */
+type Reference = Pick<BrokenCodecEntry, 'id' | 'kind'>
 
 interface InspectedSample {
   readonly bodies: number
-  readonly references: References
-  readonly failures: readonly { readonly refersTo: readonly string[]; readonly error: unknown }[]
+  readonly references: readonly Reference[]
+  readonly failures: readonly { readonly refersTo: readonly Reference[]; readonly error: unknown }[]
   /** False if the codec entries of a body could not be looked for, because a shard does not answer. */
   readonly isWhole: boolean
 }
@@ -85,7 +85,7 @@ export async function inspectSamples(
   const lost = new Set(broken.filter(({ isLost }) => isLost).map(({ id }) => id))
   const others = inspected
     .flatMap(({ failures }) => failures)
-    .filter(({ refersTo }) => !refersTo.some((id) => lost.has(id)))
+    .filter(({ refersTo }) => !refersTo.some(({ id }) => lost.has(id)))
   return {
     bodies: inspected.reduce((sum, { bodies }) => sum + bodies, 0),
     isWhole:
@@ -99,8 +99,8 @@ export async function inspectSamples(
 }
 
 async function inspectSample(sample: BodySample, { codec, bodies }: Decoding): Promise<InspectedSample> {
-  const references: References = new Map()
-  const failures: { readonly refersTo: readonly string[]; readonly error: unknown }[] = []
+  const references: Reference[] = []
+  const failures: { readonly refersTo: readonly Reference[]; readonly error: unknown }[] = []
   const seen = new Set<number>()
   let seenBodies = 0
   let isWhole = true
@@ -111,12 +111,13 @@ async function inspectSample(sample: BodySample, { codec, bodies }: Decoding): P
       seen.add(addedId)
       seenBodies++
       const { shape, dictionary } = codec.describe?.(body) ?? {}
-      for (const [kind, id] of Object.entries({ shape, dictionary }))
-        if (id !== undefined) addReferences(references, id, kind, 1)
+      const refersTo = Object.entries({ shape, dictionary }).flatMap(([kind, id]) =>
+        id === undefined ? [] : [{ kind, id }],
+      )
+      references.push(...refersTo)
       try {
         await bodies.decode(body, sample.shard)
       } catch (error) {
-        const refersTo = [shape, dictionary].filter((id) => id !== undefined)
         if (isOutage(error)) isWhole = false
         // The codec has recognised a body that is above its limit.
         else if (!isLooseleafError(error, 'BODY_TOO_LARGE')) failures.push({ refersTo, error })
@@ -154,26 +155,24 @@ async function storedRows(
   }
 }
 
-function addReferences(references: References, id: string, kind: string, bodies: number): void {
-  references.set(id, { kind, bodies: (references.get(id)?.bodies ?? 0) + bodies })
-}
-
 function brokenOf(
   inspected: readonly InspectedSample[],
   stored: readonly StoredRow[],
 ): readonly BrokenCodecEntry[] {
   const rows = Map.groupBy(stored, ({ id }) => id)
-  const references: References = new Map()
-  for (const sample of inspected)
-    for (const [id, { kind, bodies }] of sample.references) addReferences(references, id, kind, bodies)
+  const references = Map.groupBy(
+    inspected.flatMap((sample) => sample.references),
+    ({ id }) => id,
+  )
   return Array.from(new Set([...references.keys(), ...rows.keys()]), (id) => {
     const copies = rows.get(id) ?? []
+    const referring = references.get(id) ?? []
     return {
       id,
-      kind: references.get(id)?.kind ?? copies[0]?.kind ?? '',
+      kind: referring[0]?.kind ?? copies[0]?.kind ?? '',
       damagedOn: copies.filter(({ isIntact }) => !isIntact).map(({ shard }) => shard),
       isLost: !copies.some(({ isIntact }) => isIntact),
-      bodies: references.get(id)?.bodies ?? 0,
+      bodies: referring.length,
     }
   })
     .filter(({ isLost, damagedOn }) => isLost || damagedOn.length > 0)
