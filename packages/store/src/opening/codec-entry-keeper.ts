@@ -74,11 +74,9 @@ export function createCodecEntryKeeper(
    * that failed: a body is of an unknown format only if every shard was asked.
    */
   async function find(id: string, name: string): Promise<void> {
-    const [first, others] = [true, false].map((isFirst) =>
-      presentShards(driver).filter((shard) => (shard.name === name) === isFirst),
-    )
     const failures: LooseleafError[] = []
-    for (const shard of [...first!, ...others!]) {
+    const isFirst = (shard: Shard): number => Number(shard.name === name)
+    for (const shard of presentShards(driver).toSorted((a, b) => isFirst(b) - isFirst(a))) {
       const rows = await shard.codecEntries.read([id]).catch((error: unknown) => {
         if (!isLooseleafError(error)) throw error
         if (error.code !== 'NOT_MIGRATED') failures.push(error)
