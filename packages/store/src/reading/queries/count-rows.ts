@@ -29,16 +29,10 @@ export async function countRows(
   { signal, view, missing }: CountedOn,
 ): Promise<number[]> {
   const counts = plans.map(() => 0)
-  const byShard = new Map<number, { readonly plan: number; readonly range: KeyRange }[]>()
-  for (const [plan, { ranges } = { ranges: [] }] of plans.entries()) {
-    for (const { range, shards } of ranges) {
-      for (const shard of shards) {
-        const ranged = byShard.get(shard)
-        if (ranged === undefined) byShard.set(shard, [{ plan, range }])
-        else ranged.push({ plan, range })
-      }
-    }
-  }
+  const scans = plans.flatMap((planned, plan) =>
+    (planned?.ranges ?? []).flatMap(({ range, shards }) => shards.map((shard) => ({ plan, range, shard }))),
+  )
+  const byShard = Map.groupBy(scans, ({ shard }) => shard)
   await Promise.all(
     Array.from(byShard, async ([shard, ranged]) => {
       const found = await countOn(
