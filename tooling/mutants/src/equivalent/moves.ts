@@ -335,9 +335,7 @@ export const moves: Equivalents = {
     'splitAttempt: atOnce.length === 0 → false': 'A shortcut: without it the same is computed.',
   },
   'store/writing/batch/batch-keys': {
-    'givenUpKeys: rows.deletedNow .filter(({ entry }) => entry.unique) → rows.deletedNow':
-      'Only keys of unique tables are looked for.',
-    'passedKeys: rows.deletedNow .filter(({ entry }) => entry.unique) → rows.deletedNow':
+    'claimsGivenUp: rows.deletedNow .filter(({ entry }) => entry.unique) → rows.deletedNow':
       'Only keys of unique tables are looked for.',
     'givenUpKeys: given.size > 0 && given.has(identityOf(entry.table, key)) → (given.has(identityOf(entry.table, key)))':
       shortcut,

@@ -33,50 +33,46 @@ export function requireDistinctKeys(items: readonly ItemKeys[]): void {
 
 /** Returns a test for the keys that some item of a batch gives up. */
 export function givenUpKeys(items: readonly ItemKeys[]): (key: PlacedKey) => boolean {
-  const given = new Set(
-    items.flatMap(({ rows }) =>
-      rows.deletedNow
-        .filter(({ entry }) => entry.unique)
-        .map(({ entry, key }) => identityOf(entry.table, key)),
-    ),
-  )
+  const given = new Set(items.flatMap(claimsGivenUp))
   return ({ entry, key }) => given.size > 0 && given.has(identityOf(entry.table, key))
 }
 
-/** The keys that items of a batch give up, which another item may take in the same transaction. */
-export interface PassedKeys {
-  /**
-   * Returns the claim to hand over if the holder gives the key up in this batch; undefined otherwise. Throws `DUPLICATE_KEY` if the claim
-   * is on another shard, which the transaction cannot change, and the retryable `CONFLICT` while its bucket is being moved.
-   */
-  take(wanted: PlacedKey, holder: Uint8Array, item: TakenItem, version: number): HandedClaim | undefined
+/**
+ * Returns the claim of a key to hand over if the holder gives the key up in this batch; undefined otherwise. Throws `DUPLICATE_KEY` if the claim
+ * is on another shard, which the transaction cannot change, and the retryable `CONFLICT` while its bucket is being moved.
+ */
+export type PassKey = (
+  wanted: PlacedKey,
+  holder: Uint8Array,
+  item: TakenItem,
+  version: number,
+) => HandedClaim | undefined
+
+/** Passes the keys that items of a batch give up, which another item may take in the same transaction. */
+export function passedKeys(items: readonly ItemKeys[], placement: Placement, shard: number): PassKey {
+  const givenUp = new Map(items.map((each) => [idKey(each.item.id), new Set(claimsGivenUp(each))]))
+  return ({ entry, key }, holder, item, version) => {
+    if (!givenUp.get(idKey(holder))?.has(identityOf(entry.table, key))) return undefined
+    const [first, second] = shardsOfRow(entry, placement, key, item.id)
+    if (first === shard && second === undefined)
+      return { spec: tableSpec(entry), key, from: holder, to: { entityId: item.id, version } }
+    const error = { entity: formatId(item.id), index: entry.name, holder: formatId(holder) }
+    const exchange = `Index ${entry.name}: entity ${error.entity} cannot take the key that entity ${error.holder} gives up in the same batch`
+    if (second !== undefined)
+      throw new LooseleafError('CONFLICT', `${exchange} while the bucket of the key is being moved.`, error)
+    throw new LooseleafError(
+      'DUPLICATE_KEY',
+      `${exchange}, because the claim is on another shard. Give the key up by a write before the batch.`,
+      error,
+    )
+  }
 }
 
-export function passedKeys(items: readonly ItemKeys[], placement: Placement, shard: number): PassedKeys {
-  const givenUp = new Set(
-    items.flatMap(({ item, rows }) =>
-      rows.deletedNow
-        .filter(({ entry }) => entry.unique)
-        .map(({ entry, key }) => `${idKey(item.id)} ${identityOf(entry.table, key)}`),
-    ),
-  )
-  return {
-    take({ entry, key }, holder, item, version) {
-      if (!givenUp.has(`${idKey(holder)} ${identityOf(entry.table, key)}`)) return undefined
-      const [first, second] = shardsOfRow(entry, placement, key, item.id)
-      if (first === shard && second === undefined)
-        return { spec: tableSpec(entry), key, from: holder, to: { entityId: item.id, version } }
-      const error = { entity: formatId(item.id), index: entry.name, holder: formatId(holder) }
-      const exchange = `Index ${entry.name}: entity ${error.entity} cannot take the key that entity ${error.holder} gives up in the same batch`
-      if (second !== undefined)
-        throw new LooseleafError('CONFLICT', `${exchange} while the bucket of the key is being moved.`, error)
-      throw new LooseleafError(
-        'DUPLICATE_KEY',
-        `${exchange}, because the claim is on another shard. Give the key up by a write before the batch.`,
-        error,
-      )
-    },
-  }
+/** Returns the identities of the unique keys that an item gives up. */
+function claimsGivenUp({ rows }: ItemKeys): readonly string[] {
+  return rows.deletedNow
+    .filter(({ entry }) => entry.unique)
+    .map(({ entry, key }) => identityOf(entry.table, key))
 }
 
 function identityOf(table: string, key: Key): string {

@@ -92,12 +92,12 @@ export function createBatchWriter(parts: WriterParts): BatchWriter {
     signal: AbortSignal | undefined,
   ): Promise<readonly HandedClaim[]> {
     const handed: HandedClaim[] = []
-    const passed = passedKeys(planned, placement, shard)
+    const pass = passedKeys(planned, placement, shard)
     const claiming = inOrder(planned, async ({ item, split: own }) => {
       const keys = keysOfItem(own)
       if (keys.length === 0) return
       const mayPass = (wanted: PlacedKey, holder: Uint8Array): boolean => {
-        const claimed = passed.take(wanted, holder, item, version)
+        const claimed = pass(wanted, holder, item, version)
         if (claimed !== undefined) handed.push(claimed)
         return claimed !== undefined
       }
