@@ -116,23 +116,19 @@ export interface NewIdOptions {
   readonly near?: EntityId | NearKey | undefined
 }
 
-export interface PutOptions extends CallOptions {
-  /** The entity's id. Overrides an `id` in the bag. Default: a fresh id. */
-  readonly id?: EntityId | undefined
-  /** Makes the fresh id near this id or key, as `newId` does. Refused together with an id. */
-  readonly near?: EntityId | NearKey | undefined
-  /**
-   * Writes only if the entity has this version, and rejects with `VERSION_MISMATCH` otherwise. 0 writes only if there is no entity. Leave it
-   * out to write in any case. An explicit undefined is rejected, so that a missing form field does not switch the check off.
-   */
-  readonly ifVersion?: number
-}
-
 export interface InsertOptions extends CallOptions {
   /** The entity's id. Overrides an `id` in the bag. Default: a fresh id. */
   readonly id?: EntityId | undefined
   /** Makes the fresh id near this id or key, as `newId` does. Refused together with an id. */
   readonly near?: EntityId | NearKey | undefined
+}
+
+export interface PutOptions extends InsertOptions {
+  /**
+   * Writes only if the entity has this version, and rejects with `VERSION_MISMATCH` otherwise. 0 writes only if there is no entity. Leave it
+   * out to write in any case. An explicit undefined is rejected, so that a missing form field does not switch the check off.
+   */
+  readonly ifVersion?: number
 }
 
 export interface WriteOptions extends CallOptions {
