@@ -1,5 +1,4 @@
 import type { Bag } from '@looseleaf/core'
-import type { CatalogEntry, Key } from '@looseleaf/core/internal'
 import { deriveEntryRows, keyIdentity, type Catalog } from '@looseleaf/index-engine/internal'
 import type { PlacedKey } from '@looseleaf/protocol/internal'
 
@@ -19,12 +18,8 @@ export function superfluousRows(
     const entry = indexes.find((candidate) => candidate.table === table)
     // The index was dropped, or is being dropped.
     if (entry === undefined) return []
-    const committedKeys = new Set(keysOf(entry, bag).map(keyIdentity))
+    const committedKeys = new Set(bag && deriveEntryRows(entry, bag).keys.map(keyIdentity))
     const distinct = new Map(rows.map((row) => [keyIdentity(row.key), row]))
     return [...distinct].flatMap(([identity, row]) => (committedKeys.has(identity) ? [] : [row]))
   })
-}
-
-function keysOf(entry: CatalogEntry, bag: Bag | null): readonly Key[] {
-  return bag === null ? [] : deriveEntryRows(entry, bag).keys
 }
