@@ -14,8 +14,6 @@ import {
 } from '@looseleaf/core/internal'
 import type { QueryOptions } from '@looseleaf/index-engine'
 import type { GetAllOptions } from '@looseleaf/index-engine/internal'
-import type { MoveOptions, ListMovesOptions } from '@looseleaf/mover'
-import { moveOptionKinds, listMovesOptionKinds } from '@looseleaf/mover/internal'
 import type { PolicyChange } from './catalog/policies.ts'
 import { MIN_SAMPLE, type TrainOptions } from './catalog/train-dictionary.ts'
 import type { CountOptions, QueryManyOptions } from './reading/queries/counts.ts'
@@ -52,8 +50,6 @@ interface OptionsOf {
   readonly call: OptionKinds<CallOptions>
   readonly addShard: OptionKinds<AddShardOptions>
   readonly removeShard: OptionKinds<RemoveShardOptions>
-  readonly move: OptionKinds<MoveOptions>
-  readonly moves: OptionKinds<ListMovesOptions>
   readonly listShards: OptionKinds<ListShardsOptions>
   readonly bulk: OptionKinds<BulkOptions>
   readonly exists: OptionKinds<ExistsOptions>
@@ -203,8 +199,6 @@ export const optionsOf: OptionsOf = {
   call: { signal },
   addShard: { signal, dryRun: flag },
   removeShard: { signal, dryRun: flag },
-  move: moveOptionKinds,
-  moves: listMovesOptionKinds,
   listShards: { signal, sizes: flag },
   bulk: { fates: flag, signal },
   exists: { ...replica, signal },

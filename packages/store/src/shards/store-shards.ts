@@ -11,7 +11,9 @@ import type {
 } from '@looseleaf/mover'
 import {
   drainShard,
+  listMovesOptionKinds,
   moveBuckets,
+  moveOptionKinds,
   movesOf,
   rebalanceShards,
   stopDraining,
@@ -126,12 +128,12 @@ export function createStoreShards(context: EngineContext, calls: StoreCalls): St
       return calls.pass('shards.plan', () => planShards(context, request, options))
     },
     async move(planned, options = {}) {
-      checkOptions('shards.move', options, optionsOf.move)
+      checkOptions('shards.move', options, moveOptionKinds)
       calls.checkOpen()
       return moveBuckets({ context }, planned, options)
     },
     async drain(shard, options = {}) {
-      checkOptions('shards.drain', options, optionsOf.move)
+      checkOptions('shards.drain', options, moveOptionKinds)
       requireKind('The shard of shards.drain', shard, shardNumber)
       calls.checkOpen()
       return drainShard(context, shard, options)
@@ -142,22 +144,22 @@ export function createStoreShards(context: EngineContext, calls: StoreCalls): St
       return calls.pass('shards.stopDraining', () => stopDraining(context, shard, options))
     },
     async rebalance(options = {}) {
-      checkOptions('shards.rebalance', options, optionsOf.move)
+      checkOptions('shards.rebalance', options, moveOptionKinds)
       calls.checkOpen()
       return rebalanceShards(context, options)
     },
     async moves(options = {}) {
-      checkOptions('shards.moves', options, optionsOf.moves)
+      checkOptions('shards.moves', options, listMovesOptionKinds)
       return calls.pass('shards.moves', () => movesOf({ context }, options))
     },
     async undo(move, options = {}) {
-      checkOptions('shards.undo', options, optionsOf.move)
+      checkOptions('shards.undo', options, moveOptionKinds)
       requireKind('The move of shards.undo', move, moveNumber)
       calls.checkOpen()
       return undoMove({ context }, move, options)
     },
     async repair(options = {}) {
-      checkOptions('shards.repair', options, optionsOf.move)
+      checkOptions('shards.repair', options, moveOptionKinds)
       calls.checkOpen()
       return repairShards(context, options)
     },
