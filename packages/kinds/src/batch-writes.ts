@@ -40,15 +40,6 @@ export interface BatchWriteOptions {
   readonly id?: EntityId | undefined
 }
 
-/** Untyped: `BatchWrites` adds the types. */
-export interface UntypedBatchWrites {
-  insert(value: object, options?: BatchWriteOptions): BatchWrite<Item<object>>
-  put(value: object, options?: BatchWriteOptions): BatchWrite<Item<object>>
-  update(of: unknown, patch: unknown): BatchWrite<Item<object>>
-  delete(of: unknown): BatchWrite<boolean>
-  check(of: unknown): BatchWrite<Item<object>>
-}
-
 /** The parts of a collection that its writes for batches need. */
 interface WriteParts {
   readonly shape: Shape
@@ -63,7 +54,7 @@ const NEW: OptionKinds<BatchWriteOptions> = { id: optionKinds.elsewhere }
 
 type Target = Pick<PreparedWrite<unknown>, 'name' | 'id' | 'near' | 'ifVersion' | 'addsUp'>
 
-export function createBatchWrites(parts: WriteParts): UntypedBatchWrites {
+export function createBatchWrites(parts: WriteParts): BatchWrites<object, object> {
   const { shape, near, expiry, requireUnique, notFound, itemOfBag } = parts
   const { isVisible } = expiry
 

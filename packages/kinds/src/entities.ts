@@ -30,7 +30,7 @@ import {
 } from '@looseleaf/store'
 import type { ExistsOptions, GetManyOptions, InsertOptions } from '@looseleaf/store/internal'
 import pLimit from 'p-limit'
-import { createBatchWrites, type UntypedBatchWrites } from './batch-writes.ts'
+import { createBatchWrites, type BatchWrites } from './batch-writes.ts'
 import type { ItemChange, ItemChangesOptions, NewOptions } from './collection.ts'
 import type { OnWarning } from './fill-warning.ts'
 import { createExpiry } from './expiry.ts'
@@ -82,7 +82,7 @@ export interface UntypedEntities extends UntypedIds {
   intersect: ReturnType<typeof createIntersect>
   changes(options?: ItemChangesOptions): AsyncIterable<ItemChange<object>>
   itemOf(entity: Entity): AnyItem | undefined
-  readonly writes: UntypedBatchWrites
+  readonly writes: BatchWrites<object, object>
 }
 
 export function createEntities(
