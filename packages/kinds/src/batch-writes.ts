@@ -5,7 +5,7 @@ import { prepared, type BegunWrite, type PreparedWrite } from '@looseleaf/store/
 import type { CheckedPatch, Edited } from './checked-patch.ts'
 import type { Expiry } from './expiry.ts'
 import type { KindNear } from './near.ts'
-import { parsePatch } from './patch.ts'
+import { parseUpdate } from './patch.ts'
 import { parseReference, parseValue, type Reference } from './reference.ts'
 import type { Item, Shape } from './shape.ts'
 
@@ -136,19 +136,9 @@ export function createBatchWrites(parts: WriteParts): BatchWrites<object, object
       })
     },
     update(of, patch) {
-      const { id, version } = parseReference('update', of)
-      const { mayBeOutput, ...parsed } = parsePatch('update', patch, shape)
-      if (parsed.id !== undefined && parsed.id !== id) {
-        throw new LooseleafError('BAD_ID', `The patch given for ${shape.name} ${id} has another id.`, {
-          entity: id,
-        })
-      }
-      const ifVersion = version ?? parsed.version
+      const { id, ifVersion, edit } = parseUpdate(of, patch, shape)
       const target = { name: 'update', id, near: undefined, ifVersion, addsUp: ifVersion === undefined }
-      const origin = { entity: id, mayBeOutput }
-      return prepareItem(target, (bag, entity) => {
-        return shape.patched(known(bag, entity), parsed.of, origin) ?? unchanged
-      })
+      return prepareItem(target, (bag, entity) => edit(known(bag, entity)))
     },
     delete(of) {
       const { id, version: ifVersion } = parseReference('delete', of)

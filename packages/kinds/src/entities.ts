@@ -36,7 +36,7 @@ import type { OnWarning } from './fill-warning.ts'
 import { createExpiry } from './expiry.ts'
 import { createIntersect } from './intersect.ts'
 import type { KindNear } from './near.ts'
-import { parsePatch } from './patch.ts'
+import { parsePatch, parseUpdate } from './patch.ts'
 import { createIds, type UntypedIds } from './place-ids.ts'
 import { parseReference, parseValue } from './reference.ts'
 import { readItem, versionOf, type Item, type Shape } from './shape.ts'
@@ -163,18 +163,8 @@ export function createEntities(
 
   async function update(of: unknown, patch: unknown, options: CallOptions = {}): Promise<AnyItem> {
     checkOptions('update', options, CALL)
-    const { id, version } = parseReference('update', of)
-    const { mayBeOutput, ...parsed } = parsePatch('update', patch, shape)
-    if (parsed.id !== undefined && parsed.id !== id) {
-      throw new LooseleafError('BAD_ID', `The patch given for ${name} ${id} has another id.`, { entity: id })
-    }
-    const origin = { entity: id, mayBeOutput }
-    return change(
-      id,
-      version ?? parsed.version,
-      (bag) => shape.patched(bag, parsed.of, origin) ?? unchanged,
-      options.signal,
-    )
+    const { id, ifVersion, edit } = parseUpdate(of, patch, shape)
+    return change(id, ifVersion, edit, options.signal)
   }
 
   async function put(value: object, options: NewOptions = {}): Promise<AnyItem> {

@@ -1,7 +1,7 @@
-import { copyBag, LooseleafError } from '@looseleaf/core'
+import { copyBag, LooseleafError, type Bag, type EntityId } from '@looseleaf/core'
 import { badArgument, isPlainObject, isPromise } from '@looseleaf/core/internal'
 import { unchanged } from '@looseleaf/store'
-import { parseValue } from './reference.ts'
+import { parseReference, parseValue } from './reference.ts'
 import type { Shape } from './shape.ts'
 import { unset } from './unset.ts'
 
@@ -33,6 +33,30 @@ export function parsePatch(call: string, patch: unknown, shape: Pick<Shape, 'req
   const copy = unlessEmpty(call, properties) && copyPatch(properties)
   if (copy !== undefined) shape.requireNames(copy)
   return { id, version, mayBeOutput: version !== undefined, of: () => copy }
+}
+
+/** The checked arguments of `update`. */
+interface ParsedUpdate {
+  readonly id: EntityId
+  readonly ifVersion: number | undefined
+  readonly edit: (bag: Bag) => Bag | typeof unchanged
+}
+
+/** Checks the arguments of `update`. Throws the errors of `parseReference` and `parsePatch`, and `BAD_ID` for a patch of another entity. */
+export function parseUpdate(of: unknown, patch: unknown, shape: Shape): ParsedUpdate {
+  const { id, version } = parseReference('update', of)
+  const { mayBeOutput, ...parsed } = parsePatch('update', patch, shape)
+  if (parsed.id !== undefined && parsed.id !== id) {
+    throw new LooseleafError('BAD_ID', `The patch given for ${shape.name} ${id} has another id.`, {
+      entity: id,
+    })
+  }
+  const origin = { entity: id, mayBeOutput }
+  return {
+    id,
+    ifVersion: version ?? parsed.version,
+    edit: (bag) => shape.patched(bag, parsed.of, origin) ?? unchanged,
+  }
 }
 
 /** Checks the result of an edit. Returns undefined for `unchanged`. */
