@@ -179,4 +179,4 @@ type IncludeMistake<T, Index> = Index extends { readonly include: readonly (infe
     : `The kind has no property "${Name}" to include.`
   : never
 
-type IsUnion<U, Each = U> = Each extends unknown ? ([U] extends [Each] ? false : true) : never
+export type IsUnion<U, Each = U> = Each extends unknown ? ([U] extends [Each] ? false : true) : never

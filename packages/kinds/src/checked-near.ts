@@ -1,3 +1,4 @@
+import type { IsUnion } from './checked-index.ts'
 import type { Mistake } from './mistake.ts'
 import type { ColumnAt, MayBeAbsent, PathOf } from './property-paths.ts'
 
@@ -34,8 +35,6 @@ type PlaceMistake<T, Path extends string> = [ColumnAt<T, Path>] extends [never]
     : MayBeAbsent<T, Path> extends true
       ? Mistake<`The property ${Path} may be absent or null, and then it decides no place.`>
       : unknown
-
-type IsUnion<U, Each = U> = Each extends unknown ? ([U] extends [Each] ? false : true) : never
 
 /** The part of a value that decides the place of its entity. */
 export type PlacedBy<In, Near> = [NearPath<Near>] extends [infer Path extends keyof In]

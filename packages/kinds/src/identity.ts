@@ -70,29 +70,13 @@ function pairs(alike: readonly number[], free: readonly number[]): readonly (rea
 
 /** Returns the positions of elements by their ids, without ids that repeat. */
 function uniqueIds(elements: readonly unknown[]): Map<string, number> {
-  const places = new Map<string, number>()
-  const repeated = new Set<string>()
-  for (const [i, element] of elements.entries()) {
-    const id = idOf(element)
-    if (id === undefined) continue
-    if (places.has(id)) repeated.add(id)
-    places.set(id, i)
-  }
-  for (const id of repeated) places.delete(id)
-  return places
+  const places = Map.groupBy(elements.keys(), (i) => idOf(elements[i]))
+  places.delete(undefined)
+  return new Map([...places].flatMap(([id, [i, ...others]]) => (others.length > 0 ? [] : [[id!, i!]])))
 }
 
-function placesByKey(elements: readonly unknown[], has: (i: number) => boolean): Map<string, number[]> {
-  const places = new Map<string, number[]>()
-  for (const [i, element] of elements.entries()) {
-    if (!has(i)) continue
-    const key = keyOf(element)
-    const alike = places.get(key)
-    if (alike === undefined) places.set(key, [i])
-    else alike.push(i)
-  }
-  return places
-}
+const placesByKey = (elements: readonly unknown[], has: (i: number) => boolean): Map<string, number[]> =>
+  Map.groupBy([...elements.keys()].filter(has), (i) => keyOf(elements[i]))
 
 const allSame = ([first, ...others]: readonly unknown[]): boolean =>
   others.every((other) => sameValue(first, other))

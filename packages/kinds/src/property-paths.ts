@@ -5,7 +5,8 @@ import type { PropertyOptions } from '@looseleaf/index-engine/internal'
  * its variants.
  */
 
-type Leaf = string | number | bigint | boolean | Date | Uint8Array | null | undefined
+/** A value without properties of its own. */
+export type Leaf = string | number | bigint | boolean | Date | Uint8Array | null | undefined
 
 /** Paths such as `status`, `author.id` and `authors.id`: dots lead into objects, also within arrays. At most three levels, to keep compilation fast. */
 export type PathOf<T, Depth extends readonly unknown[] = []> = Depth['length'] extends 3

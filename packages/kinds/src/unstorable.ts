@@ -1,4 +1,4 @@
-type Leaf = null | undefined | boolean | number | bigint | string | Date | Uint8Array
+import type { Leaf } from './property-paths.ts'
 
 type AnyFunction = (...args: never[]) => unknown
 
