@@ -1,4 +1,3 @@
-import { LooseleafError } from '@looseleaf/core'
 import {
   badOption,
   badArgument,
@@ -16,6 +15,7 @@ import {
 } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
 import { absenceBySchema } from './absence-by-schema.ts'
+import { badIndex } from './bad-index.ts'
 import type { CheckedExpiry, TimeOf } from './checked-expiry.ts'
 import type { CheckedIndex } from './checked-index.ts'
 import type { Changes } from './checked-patch.ts'
@@ -238,7 +238,9 @@ function checkKindOptions(name: string, options: object): PlainOptions {
   checkOptions(call, options as PlainOptions, optionsOfKind)
   const { schema, formerly } = options as PlainOptions
   if (schema === undefined) throw badArgument(call, `{ schema }, ${optionsOfKind.schema.expected}`, schema)
-  if (formerly !== undefined) checkRepeated(call, [name, ...formerly])
+  const names = [name, ...(formerly ?? [])]
+  const repeated = names.find((each, i) => names.indexOf(each) < i)
+  if (repeated !== undefined) throw badOption(`${call} has the name ${repeated} twice.`)
   // Checked above; `kindIndex` checks each index.
   return options as PlainOptions
 }
@@ -271,11 +273,6 @@ const optionsOfKind: OptionKinds<PlainOptions> = {
   },
 }
 
-function checkRepeated(call: string, names: readonly string[]): void {
-  const repeated = names.find((name, i) => names.indexOf(name) < i)
-  if (repeated !== undefined) throw badOption(`${call} has the name ${repeated} twice.`)
-}
-
 function kindIndex(
   { names, expires }: Shape,
   key: string,
@@ -283,46 +280,33 @@ function kindIndex(
 ): IndexDefinition {
   const [kind] = names
   if (!INDEX_NAME.test(key)) {
-    throw new LooseleafError(
-      'BAD_INDEX',
+    throw badIndex(
       `An index of a kind has a name such as byAuthor: letters and digits, a lower case letter first; got "${key}" of ${kind}.`,
     )
   }
   if (Object.hasOwn(RESERVED, key)) {
-    throw new LooseleafError(
-      'BAD_INDEX',
-      `Index ${key} of ${kind} needs another name: a collection has a call with this name.`,
-    )
+    throw badIndex(`Index ${key} of ${kind} needs another name: a collection has a call with this name.`)
   }
   const subject = `Index ${key} of ${kind}`
   if (key === 'expires' && expires !== undefined) {
-    throw new LooseleafError(
-      'BAD_INDEX',
-      `${subject} needs another name: the option expires adds an index with this name.`,
-    )
+    throw badIndex(`${subject} needs another name: the option expires adds an index with this name.`)
   }
   if ('on' in options) {
-    throw new LooseleafError(
-      'BAD_INDEX',
+    throw badIndex(
       `${subject} has the entities of its kind, so it takes no \`on\`. To leave entities out of it, or to free their unique keys, index a property that is null or an empty array in them, with nulls: 'skip'.`,
     )
   }
-  if ('expires' in options) {
-    throw new LooseleafError('BAD_INDEX', `${subject} takes no \`expires\`: it is an option of the kind.`)
-  }
-  if ('near' in options) {
-    throw new LooseleafError('BAD_INDEX', `${subject} takes no \`near\`: it is an option of the kind.`)
-  }
+  for (const option of ['expires', 'near'])
+    if (option in options) throw badIndex(`${subject} takes no \`${option}\`: it is an option of the kind.`)
   if (!Array.isArray(by)) {
-    throw new LooseleafError('BAD_INDEX', `${subject} needs a list \`by\` such as [{ status: 'string' }].`)
+    throw badIndex(`${subject} needs a list \`by\` such as [{ status: 'string' }].`)
   }
   const properties: Record<string, unknown> = {}
   for (const part of by as readonly unknown[]) {
     const [entry, ...others] = isRecord(part) ? Object.entries(part) : []
     const [property, spec] = entry === undefined ? [] : namedProperty(...entry)
     if (property === undefined || others.length > 0 || Object.hasOwn(properties, property)) {
-      throw new LooseleafError(
-        'BAD_INDEX',
+      throw badIndex(
         `${subject} needs each property once, in an object of its own: [{ status: 'string' }, { due: 'time' }].`,
       )
     }
@@ -349,8 +333,7 @@ function requireNulls(
     const [spec] = Object.values((by as readonly object[])[i] ?? {}) as unknown[]
     const hasNulls = isRecord(spec) && spec['nulls'] !== undefined
     if (hasNulls || !mayBeAbsent(of)) continue
-    throw new LooseleafError(
-      'BAD_INDEX',
+    throw badIndex(
       `${index}: the property ${of} may be absent or null by its schema; add nulls: 'first' or 'last' to index such entities, or 'skip' to leave them out.`,
     )
   }

@@ -72,7 +72,9 @@ function pairs(alike: readonly number[], free: readonly number[]): readonly (rea
 function uniqueIds(elements: readonly unknown[]): Map<string, number> {
   const places = Map.groupBy(elements.keys(), (i) => idOf(elements[i]))
   places.delete(undefined)
-  return new Map([...places].flatMap(([id, [i, ...others]]) => (others.length > 0 ? [] : [[id!, i!]])))
+  return new Map(
+    Array.from(places).flatMap(([id, [i, ...others]]) => (others.length > 0 ? [] : [[id!, i!] as const])),
+  )
 }
 
 const placesByKey = (elements: readonly unknown[], has: (i: number) => boolean): Map<string, number[]> =>

@@ -1,6 +1,6 @@
-import { LooseleafError } from '@looseleaf/core'
 import { badOption, badArgument, isRecord } from '@looseleaf/core/internal'
 import type { IndexDefinition } from '@looseleaf/index-engine'
+import { badIndex } from './bad-index.ts'
 import type { AnyKind } from './define-kind.ts'
 
 /**
@@ -24,10 +24,7 @@ export function indexesOf(...kinds: readonly AnyKind[]): IndexDefinition[] {
     for (const index of kind.indexes) {
       const same = indexes.get(index.name)
       if (same !== undefined && same !== index) {
-        throw new LooseleafError(
-          'BAD_INDEX',
-          `Two indexes of these kinds have the name ${index.name}; rename one of them.`,
-        )
+        throw badIndex(`Two indexes of these kinds have the name ${index.name}; rename one of them.`)
       }
       indexes.set(index.name, index)
     }
