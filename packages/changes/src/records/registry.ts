@@ -1,9 +1,8 @@
-import type { LooseleafError, CallOptions } from '@looseleaf/core'
+import type { CallOptions } from '@looseleaf/core'
 import { badOption } from '@looseleaf/core/internal'
 import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
 import {
   editWhenFree,
-  joinedRegistry,
   latestRegistration,
   placeAt,
   readRegistries,
@@ -162,24 +161,4 @@ async function incarnationsOf(
   const { registries, failure } = await readRegistries(context, options)
   if (failure !== undefined) throw failure
   return registries.flatMap((registry) => registry.get(consumer)?.incarnation ?? [])
-}
-
-/** Returns all consumers known to the shards that answer, and the error of one that does not. Throws if no shard answers. */
-export async function consumerNames(
-  context: EngineContext,
-  options: CallOptions,
-): Promise<{
-  readonly names: readonly string[]
-  /** Time of the last registration of each, in milliseconds since 1970. */
-  readonly registeredAt: ReadonlyMap<string, number>
-  /** Names of the kinds of each consumer that has some kinds only. */
-  readonly kinds: ReadonlyMap<string, readonly string[] | undefined>
-  readonly failure: LooseleafError | undefined
-}> {
-  const { registries, failure } = await readRegistries(context, options)
-  const registry = joinedRegistry(registries)
-  const names = [...registry.keys()].toSorted()
-  const registeredAt = new Map(names.map((name) => [name, registry.get(name)?.at ?? 0]))
-  const kinds = new Map(Array.from(registry, ([name, registration]) => [name, registration.kinds]))
-  return { names, registeredAt, kinds, failure }
 }

@@ -3,15 +3,17 @@ import { badArgument, lowerId, optionKinds } from '@looseleaf/core/internal'
 import { presentNumbers } from '@looseleaf/index-engine/internal'
 import {
   checkStore,
+  joinedRegistry,
   letterTask,
   partitionNumbers,
   partitionTask,
+  readRegistries,
   shardAt,
   type AnyStore,
 } from '@looseleaf/protocol/internal'
 import { editLetters, readLetters, type StoredLetter } from '../records/dead-letters.ts'
 import { checkConsumerName, waitingTask } from '../records/names.ts'
-import { consumerNames, unregister } from '../records/registry.ts'
+import { unregister } from '../records/registry.ts'
 
 /** A change that failed `maxAttempts` times and is no longer retried. */
 export interface DeadLetter {
@@ -155,7 +157,8 @@ async function checkKnown(
 ): Promise<void> {
   checkStore(call, store, options, callKinds)
   checkConsumerName(call, consumer)
-  const { names, failure } = await consumerNames(store.context, options)
+  const { registries, failure } = await readRegistries(store.context, options)
+  const names = [...joinedRegistry(registries).keys()].toSorted()
   if (names.includes(consumer)) return
   // The shard that does not answer may know the consumer, for example after an interrupted drop.
   if (failure !== undefined) throw failure

@@ -3,9 +3,11 @@ import { optionKinds } from '@looseleaf/core/internal'
 import { presentNumbers } from '@looseleaf/index-engine/internal'
 import {
   checkStore,
+  joinedRegistry,
   partitionNumbers,
   PARTITIONS,
   partitionTask,
+  readRegistries,
   readRegistry,
   shardAt,
   type AnyStore,
@@ -13,7 +15,6 @@ import {
 import { readLetters, type LettersByPartition } from '../records/dead-letters.ts'
 import { lagOf } from '../records/lag.ts'
 import { recordFromText } from '../records/partition-record.ts'
-import { consumerNames } from '../records/registry.ts'
 
 /** Progress of a consumer, over all processes. */
 export interface ConsumerReport {
@@ -51,20 +52,19 @@ export async function readConsumers(
   options: CallOptions = {},
 ): Promise<readonly ConsumerReport[]> {
   checkStore('readConsumers', store, options, { signal: optionKinds.signal })
-  const { names, registeredAt, kinds } = await consumerNames(store.context, options)
+  const { registries } = await readRegistries(store.context, options)
+  const consumers = [...joinedRegistry(registries)].toSorted(([a], [b]) => (a < b ? -1 : 1))
   return Promise.all(
-    names.map(async (name) => ({
+    consumers.map(async ([name, { at, kinds }]) => ({
       name,
-      registeredAt: dateFrom(registeredAt.get(name)),
-      kinds: kinds.get(name),
+      registeredAt: at > 0 ? new Date(at) : undefined,
+      kinds,
       shards: await Promise.all(
         presentNumbers(store.context.driver).map((shard) => shardReport(store, name, shard, options)),
       ),
     })),
   )
 }
-
-const dateFrom = (at: number | undefined): Date | undefined => (at ? new Date(at) : undefined)
 
 async function shardReport(
   { context }: AnyStore,
