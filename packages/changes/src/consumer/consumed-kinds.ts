@@ -7,7 +7,7 @@ import {
   type EntityRow,
   type OptionKind,
 } from '@looseleaf/core/internal'
-import { isPending, mayBeOfKinds, type EngineContext } from '@looseleaf/index-engine/internal'
+import { isPending, mayBeOfKinds } from '@looseleaf/index-engine/internal'
 import type { AnyStore } from '@looseleaf/protocol/internal'
 import { changedEntity, type ChangedEntity } from './changed-entity.ts'
 
@@ -71,14 +71,6 @@ export function createChangeReader(
       read: (row, shard, attempt) => changedEntity(context, row, shard, attempt),
     }
   }
-  return readerOfKinds(context, store, kinds)
-}
-
-function readerOfKinds(
-  context: EngineContext,
-  store: AnyStore,
-  kinds: readonly ConsumedKind[],
-): ChangeReader {
   const collections = new Map(
     kinds.flatMap((kind) => {
       // The collection checks that the store is a `DataStore`.
