@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@looseleaf/core'
+import { parseObject } from '@looseleaf/core/internal'
 import type { CallFailures } from './call-tally.ts'
 
 /** Failed calls of one process, as noted on a shard. */
@@ -34,13 +35,8 @@ const KEPT_MS = 60 * 60_000
 
 /** Parses the notes of a task, and leaves out those that cannot be read. */
 export function notesFromText(text: string): readonly FailureNote[] {
-  if (text === '') return []
-  try {
-    const notes = JSON.parse(text) as unknown
-    return Array.isArray(notes) ? notes.flatMap(noteOf) : []
-  } catch {
-    return []
-  }
+  const notes: unknown = parseObject(text)
+  return Array.isArray(notes) ? notes.flatMap(noteOf) : []
 }
 
 /** Replaces the note of the same key by this one. Keeps at most 20 notes, the newest of those within an hour of this one. */

@@ -1,3 +1,5 @@
+import { parseObject } from '@looseleaf/core/internal'
+
 /** The size of a shard at some time. */
 export interface NotedSize {
   /** Milliseconds since 1970. */
@@ -11,16 +13,12 @@ const KEPT_MS = 2 * DAY_MS
 
 /** Parses noted sizes. Returns an empty list for a text that cannot be read. */
 export function sizesFromText(text: string): readonly NotedSize[] {
-  try {
-    const sizes = JSON.parse(text === '' ? '[]' : text) as unknown
-    if (!Array.isArray(sizes)) return []
-    return sizes.flatMap((size: unknown) => {
-      const [at, bytes] = Array.isArray(size) ? (size as unknown[]) : []
-      return typeof at === 'number' && typeof bytes === 'number' ? [{ at, bytes }] : []
-    })
-  } catch {
-    return []
-  }
+  const sizes: unknown = parseObject(text)
+  if (!Array.isArray(sizes)) return []
+  return sizes.flatMap((size: unknown) => {
+    const [at, bytes] = Array.isArray(size) ? (size as unknown[]) : []
+    return typeof at === 'number' && typeof bytes === 'number' ? [{ at, bytes }] : []
+  })
 }
 
 /** Adds a size if the last one is at least an hour old. Drops sizes older than two days, and sizes noted by a clock that was ahead. */

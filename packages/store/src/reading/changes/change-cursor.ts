@@ -1,4 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
+import { parseObject } from '@looseleaf/core/internal'
 import type { FollowedPlace } from '@looseleaf/protocol/internal'
 
 const FORMAT = 2
@@ -16,7 +17,8 @@ export function changeCursor(storeId: string, places: readonly FollowedPlace[]):
  * `BAD_CURSOR`, for any other text.
  */
 export function placesOf(cursor: string, storeId: string): FollowedPlace[] {
-  const [format, store, ...numbers] = partsOf(cursor)
+  const parts: unknown = parseObject(Buffer.from(cursor, 'base64url').toString())
+  const [format, store, ...numbers] = Array.isArray(parts) ? (parts as unknown[]) : []
   const isWhole =
     numbers.length % WIDTH === 0 &&
     numbers.every((number) => Number.isSafeInteger(number) && (number as number) >= 0)
@@ -27,15 +29,6 @@ export function placesOf(cursor: string, storeId: string): FollowedPlace[] {
     addedId: numbers[WIDTH * shard + 1] as number,
     since: numbers[WIDTH * shard + 2] as number,
   }))
-}
-
-function partsOf(cursor: string): readonly unknown[] {
-  try {
-    const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
-    return Array.isArray(parts) ? parts : []
-  } catch {
-    return []
-  }
 }
 
 function badCursor(problem: string): LooseleafError {
