@@ -30,14 +30,14 @@ import { decideKnown, type Decided } from './decide-known.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
 import { isDurable } from './is-durable.ts'
 import { deferredTables, mayBeOfLocalRows } from './row-failures.ts'
-import { diffAll, keysOf, type SplitChange } from './row-change.ts'
+import { diffAll, keysOf, NONE, type SplitChange } from './row-change.ts'
 import type { RowRemovals } from './row-removals.ts'
 import type { LanesOf, ShardLanes } from '../calls/shard-lanes.ts'
 import { splitAttempt, withoutLocal } from './split-attempt.ts'
 import { superfluousRows } from './superseded-attempts.ts'
 import { unknownOutcome } from './unknown-outcome.ts'
 import type { WritePolicy } from './write-policy.ts'
-import { createRowSteps, findEntity, NONE, NOTHING, unlessTaken } from './write-steps.ts'
+import { createRowSteps, findEntity, NOTHING, unlessTaken } from './write-steps.ts'
 
 export interface WriteOutcome {
   readonly found: CurrentEntity

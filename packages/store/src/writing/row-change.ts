@@ -9,7 +9,8 @@ import {
 } from '@looseleaf/index-engine/internal'
 import { localRows, splitRows, type PlacedKey } from '@looseleaf/protocol/internal'
 
-const NONE: readonly never[] = []
+/** The list that a step without rows returns at once, without a promise. */
+export const NONE: readonly never[] = []
 
 /** The changes that a write makes to the index rows of its entity. */
 export interface RowChange {

@@ -1,7 +1,7 @@
 import type { CatalogEntry, ExactStep, Key } from '@looseleaf/core/internal'
 import { exactStepsOf, type PlacedCatalog, type Placement } from '@looseleaf/index-engine/internal'
 import { isLocal, type PlacedKey } from '@looseleaf/protocol/internal'
-import type { RowChange } from './row-change.ts'
+import { NONE, type RowChange } from './row-change.ts'
 
 /** The lost rows of a write, by the time of their deletion. Each row is in one list. */
 export interface LostRows extends Pick<RowChange, 'deletedNow' | 'deletedLater'> {
@@ -23,7 +23,6 @@ export interface LosingWrite {
   readonly keysAfter: () => readonly (readonly [entry: CatalogEntry, keys: readonly Key[]])[]
 }
 
-const NONE: readonly never[] = []
 const NO_STEPS: ReadonlyMap<string, ExactStep> = new Map()
 
 /** Splits the lost rows of a write by the catalog of its attempt. */

@@ -1,9 +1,7 @@
 import type { PlacedCatalog } from '@looseleaf/index-engine/internal'
-import { splitChange, type RowChange, type SplitChange } from './row-change.ts'
+import { NONE, splitChange, type RowChange, type SplitChange } from './row-change.ts'
 import { lostRowsOf } from './rows-at-once.ts'
 import type { WritePolicy } from './write-policy.ts'
-
-const NONE: readonly never[] = []
 
 /**
  * Splits the change of an attempt, with the lost rows that go with its commit. In the order of FriendFeed's article no writer deletes lost

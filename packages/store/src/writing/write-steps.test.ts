@@ -2,8 +2,8 @@ import { LooseleafError, parseId } from '@looseleaf/core'
 import type { Placement } from '@looseleaf/index-engine/internal'
 import type { PlacedKey, RowFailure } from '@looseleaf/protocol/internal'
 import { expect, test } from 'vitest'
-import { createRowSteps, NONE, unlessTaken } from './write-steps.ts'
-import type { RowChange } from './row-change.ts'
+import { createRowSteps, unlessTaken } from './write-steps.ts'
+import { NONE, type RowChange } from './row-change.ts'
 
 const id = parseId('01890a5d-ac96-774b-bcce-b302099a8057')
 const placement = {} as Placement

@@ -5,11 +5,8 @@ import type { CommitOutcome, RowFailure } from '@looseleaf/protocol/internal'
 import type { EntityReader } from '../reading/entities/entity-reader.ts'
 import type { CurrentEntity } from './decisions.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
-import type { RowChange } from './row-change.ts'
+import { NONE, type RowChange } from './row-change.ts'
 import type { WritePolicy } from './write-policy.ts'
-
-/** The list that steps without rows return at once, without a promise. */
-export const NONE: readonly never[] = []
 
 /** The state of an id without an entity or a tombstone. */
 export const NOTHING: CurrentEntity = { version: 0, bag: undefined, damaged: undefined, body: null }
