@@ -158,11 +158,6 @@ export function createShardLanes(
     ids: readonly Uint8Array[],
   ): Promise<readonly (EntityRow | BoundedRow | undefined)[]> =>
     ids.length === 1 ? entities.read(ids) : entities.readBounded(ids, Math.floor(MAX_READ_BYTES / ids.length))
-  const readWhole = (ids: readonly Uint8Array[]): Promise<readonly (EntityRow | undefined)[]> =>
-    entities.read(ids)
-  const readVersions = (ids: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> =>
-    entities.readVersions(ids)
-  const exist = (ids: readonly Uint8Array[]): Promise<readonly boolean[]> => entities.exist(ids)
 
   return {
     shard: shard.name,
@@ -177,28 +172,28 @@ export function createShardLanes(
       bytesOf: ({ bytes }) => bytes,
       run(bodies: readonly LongBody[]) {
         const ids = bodies.map(({ id }) => id)
-        return owners.ask(ids, readWhole)
+        return owners.ask(ids, (asked) => entities.read(asked))
       },
     }),
     version: lane('entities', 'versions', {
       maxBatch: MAX_READ_ROWS,
       enoughRows: ENOUGH_ROWS,
-      run: (ids: readonly Uint8Array[]) => owners.ask(ids, readVersions),
+      run: (ids: readonly Uint8Array[]) => owners.ask(ids, (asked) => entities.readVersions(asked)),
     }),
     exists: lane('entities', 'exist', {
       enoughRows: ENOUGH_ROWS,
-      run: (ids: readonly Uint8Array[]) => owners.ask(ids, exist),
+      run: (ids: readonly Uint8Array[]) => owners.ask(ids, (asked) => entities.exist(asked)),
     }),
     insert: lane('entities', 'insert', {
       ...entityWrite,
       run: async (rows: readonly Commit[]) => {
-        await shard.entities.insert(rows, { epoch: epochOf(rows) })
+        await entities.insert(rows, { epoch: epochOf(rows) })
         return rows.map(() => undefined)
       },
     }),
     replace: lane('entities', 'replace', {
       ...entityWrite,
-      run: (rows: readonly Commit[]) => shard.entities.replace(rows, { epoch: epochOf(rows) }),
+      run: (rows: readonly Commit[]) => entities.replace(rows, { epoch: epochOf(rows) }),
     }),
     pending: lane('pending', 'tables', {
       run: async (tables: readonly string[]) => {
