@@ -115,7 +115,8 @@ export function createObserving(
     { name, index, startedAt, token, traced, log }: CallUnderWay,
     failed?: { error: unknown },
   ): void {
-    const failure = failed && failureOf(failed.error)
+    const failure: OpenCall['failure'] =
+      failed && (isLooseleafError(failed.error) ? failed.error.code : 'UNKNOWN')
     const durationMs = platformTime.elapsed() - startedAt
     if (traced !== undefined)
       for (const record of traced.values()) Object.assign(record, { durationMs, failure })
@@ -217,8 +218,4 @@ export function createObserving(
       }
     },
   }
-}
-
-function failureOf(error: unknown): OpenCall['failure'] {
-  return isLooseleafError(error) ? error.code : 'UNKNOWN'
 }

@@ -1,6 +1,7 @@
 import { formatId, LooseleafError, parseId, type Bag, type EntityId } from '@looseleaf/core'
 import { badOption, copyEntity, isPromise, type EntityCopy } from '@looseleaf/core/internal'
 import { unchanged } from '../unchanged.ts'
+import { sameBody } from './attempt.ts'
 import type { Edit, DamagedEntity } from '../types.ts'
 
 /** The state that an attempt found under the id: a living entity, a tombstone (no bag), or nothing (version 0, no bag). */
@@ -113,8 +114,7 @@ export function toDeleteDamaged({ version, body }: DamagedEntity): Decide {
     found.damaged?.code === 'BODY_DAMAGED' &&
     found.version === version &&
     body !== null &&
-    found.body !== null &&
-    Buffer.compare(found.body, body) === 0
+    sameBody(found.body, body)
       ? null
       : undefined
 }

@@ -32,7 +32,7 @@ import { isDurable } from './is-durable.ts'
 import { deferredTables, mayBeOfLocalRows } from './row-failures.ts'
 import { diffAll, keysOf, NONE, type SplitChange } from './row-change.ts'
 import type { RowRemovals } from './row-removals.ts'
-import type { LanesOf, ShardLanes } from '../calls/shard-lanes.ts'
+import type { LanesOf } from '../calls/shard-lanes.ts'
 import { splitAttempt, withoutLocal } from './split-attempt.ts'
 import { superfluousRows } from './superseded-attempts.ts'
 import { unknownOutcome } from './unknown-outcome.ts'
@@ -213,8 +213,12 @@ export function createEntityWriter(parts: WriterParts): EntityWriter {
         sent = { found, body, bag, rows, catalog, shard, indexed: deferred.length === 0 }
         const baseBody = guess === undefined ? undefined : found.body
         const row = { id, version, body, base: found.version, baseBody, epoch, deferred, local }
+        const writes: EntityWrites = {
+          insert: (next) => lane.insert.submit(next, signal),
+          replace: (next) => lane.replace.submit(next, signal),
+        }
         const send = (next: Commit): Promise<CommitOutcome> =>
-          commit(next, writesOf(lane, signal), (error) => (obstacle = error))
+          commit(next, writes, (error) => (obstacle = error))
         const sending = send(row)
         outcome = await (localClaims.length === 0
           ? sending
@@ -261,13 +265,5 @@ export function createEntityWriter(parts: WriterParts): EntityWriter {
         throw unsettled.size === 0 ? error : unknownOutcome(id, unsettled, options, error)
       }
     },
-  }
-}
-
-/** Returns the writes of one entity through the lanes of its shard. */
-function writesOf({ insert, replace }: ShardLanes, signal: AbortSignal | undefined): EntityWrites {
-  return {
-    insert: (row) => insert.submit(row, signal),
-    replace: (row) => replace.submit(row, signal),
   }
 }

@@ -3,7 +3,11 @@ import type { RowFailure } from '@looseleaf/protocol/internal'
 
 /** Returns the tables of the rows that the cleaner will write. Throws the first failure that must not be deferred. */
 export function deferredTables(failures: readonly RowFailure[], defers: boolean): readonly string[] {
-  for (const { error } of failures) if (!defers || !mayDefer(error)) throw error
+  for (const { error } of failures) {
+    // The shard of the index row fails for a while, so that the row may be written later.
+    const mayDefer = isLooseleafError(error) && error.retryable
+    if (!defers || !mayDefer) throw error
+  }
   return [...new Set(failures.map(({ table }) => table))]
 }
 
@@ -15,9 +19,4 @@ export function deferredTables(failures: readonly RowFailure[], defers: boolean)
 export function mayBeOfLocalRows(error: unknown, spares: boolean): error is LooseleafError {
   if (!isLooseleafError(error) || error.unknownOutcome) return false
   return error.undone || error.code === 'INDEX_NOT_FOUND' || (spares && error.retryable)
-}
-
-/** Returns true if the shard of the index row fails for a while, so that the row may be written later. */
-function mayDefer(error: unknown): boolean {
-  return isLooseleafError(error) && error.retryable
 }

@@ -79,18 +79,16 @@ export function createReplicaFollower(
   const backgroundTime = inBackground(context.time)
   const closing = new AbortController()
   const { signal } = closing
-  const replicas = (shard.replicas ?? []).map((replica): Followed => {
-    const none = { askedAt: undefined, loop: undefined }
-    return {
-      ...none,
-      replica,
-      state: UNKNOWN,
-      isChecked: false,
-      isWarned: false,
-      failures: 0,
-      above: -Infinity,
-    }
-  })
+  const replicas = (shard.replicas ?? []).map((replica): Followed => ({
+    replica,
+    state: UNKNOWN,
+    isChecked: false,
+    isWarned: false,
+    failures: 0,
+    above: -Infinity,
+    askedAt: undefined,
+    loop: undefined,
+  }))
   const marks = createReplicaMarks()
   let primaryLoop: Promise<void> | undefined
   /** Called with the floor of the primary when it is read next, or undefined if that fails. */
