@@ -56,7 +56,8 @@ export interface ReadKind {
   readonly isWhole?: boolean
 }
 
-type ViewOptions = ReplicaReadOptions & {
+/** Options of a read that decide which servers it reads. */
+export type ViewOptions = ReplicaReadOptions & {
   readonly fresh?: boolean | undefined
   readonly onUnavailable?: OnUnavailable | undefined
 }

@@ -1,17 +1,13 @@
 import type { CallOptions, IndexDefinitionData } from '@looseleaf/core'
-import { withCallbacks, type ReplicaReadOptions } from '@looseleaf/core/internal'
-import type { OnUnavailable, ServingEntry } from '@looseleaf/index-engine/internal'
+import { withCallbacks } from '@looseleaf/core/internal'
+import type { ServingEntry } from '@looseleaf/index-engine/internal'
 import type { ReadyIndexes } from '../../catalog/ready-indexes.ts'
 import type { StoreCalls } from '../../observing/store-calls.ts'
 import type { Skipping } from '../entities/missing-shards.ts'
-import type { ReadView, ReplicaReads } from '../freshness/replica-reads.ts'
+import type { ReadView, ReplicaReads, ViewOptions } from '../freshness/replica-reads.ts'
 
 /** Options that every call that reads may have. */
-export type ReadCallOptions = CallOptions &
-  ReplicaReadOptions & {
-    readonly fresh?: boolean | undefined
-    readonly onUnavailable?: OnUnavailable | undefined
-  }
+export type ReadCallOptions = CallOptions & ViewOptions
 
 /** A call that reads entities. */
 export interface ReadCall<Options extends ReadCallOptions, Result> {
