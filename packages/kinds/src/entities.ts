@@ -28,7 +28,12 @@ import {
   type GetOptions,
   type PartialEntities,
 } from '@looseleaf/store'
-import type { ExistsOptions, GetManyOptions, InsertOptions } from '@looseleaf/store/internal'
+import {
+  optionsOf,
+  type ExistsOptions,
+  type GetManyOptions,
+  type InsertOptions,
+} from '@looseleaf/store/internal'
 import pLimit from 'p-limit'
 import { createBatchWrites, type BatchWrites } from './batch-writes.ts'
 import type { ItemChange, ItemChangesOptions, NewOptions } from './collection.ts'
@@ -49,14 +54,8 @@ const CALL: OptionKinds<CallOptions> = { signal: optionKinds.signal }
 const BULK: OptionKinds<BulkOptions> = { ...CALL, fates: optionKinds.flag }
 /** `parseValue` checks the id. */
 const NEW: OptionKinds<NewOptions> = { ...CALL, id: optionKinds.elsewhere }
-/** The store checks each. */
-const CHANGES: OptionKinds<ItemChangesOptions> = {
-  ...CALL,
-  from: optionKinds.elsewhere,
-  pollMs: optionKinds.elsewhere,
-  onRetry: optionKinds.elsewhere,
-  onDamaged: optionKinds.elsewhere,
-}
+const { kinds: _, ...changesOptions } = optionsOf.changes
+const CHANGES: OptionKinds<ItemChangesOptions> = { ...CALL, ...changesOptions }
 
 type AnyItem = Item<object>
 /** Fates if the call has `{ fates: true }`. */

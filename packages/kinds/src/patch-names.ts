@@ -24,10 +24,10 @@ export function createPatchNames(schema: Schema, reserved: readonly string[]): P
   return {
     requireAny(patch, subject) {
       const names = namesOf()
-      const [first, ...others] = givenNames(patch)
-      if (names === undefined || first === undefined) return
-      if (![first, ...others].some((name) => names.has(name) || reserved.includes(name)))
-        throw unknownName(subject, first, names)
+      const given = givenNames(patch)
+      if (names === undefined || given[0] === undefined) return
+      if (!given.some((name) => names.has(name) || reserved.includes(name)))
+        throw unknownName(subject, given[0], names)
     },
     requireAll(patch, stored, subject) {
       const names = namesOf()
