@@ -1,6 +1,7 @@
-import { parseId, type Bag, type EntityId, type Router } from '@looseleaf/core'
+import { parseId, type Bag, type Router } from '@looseleaf/core'
 import { badOption, copyEntity } from '@looseleaf/core/internal'
 import { placeOfNear, type Near } from '@looseleaf/index-engine/internal'
+import type { InsertOptions } from '../types.ts'
 
 /** A copy of the bag that a call was given, under its id. */
 export interface TakenBag {
@@ -11,17 +12,15 @@ export interface TakenBag {
   readonly properties: Bag
 }
 
-/** The part of a call's options that decides the id. */
-interface Place {
-  readonly id?: EntityId | undefined
-  readonly near?: Near | undefined
-}
-
 /**
  * Copies a bag. Its id is the one given, or the one in the bag, or a fresh one, made near `near`. Throws the errors of `copyBag`, `BAD_ID`,
  * and `BAD_OPTION` for a `near` beside an id.
  */
-export function takeBag(router: Router, bag: unknown, { id: given, near }: Place): TakenBag {
+export function takeBag(
+  router: Router,
+  bag: unknown,
+  { id: given, near }: Pick<InsertOptions, 'id' | 'near'>,
+): TakenBag {
   const { id: bagId, properties } = copyEntity(bag)
   const id = given === undefined ? bagId : given
   if (id === undefined) return { id: freshId(router, near), isFresh: true, properties }

@@ -1,19 +1,7 @@
-import { isLooseleafError, LooseleafError, type CallOptions, type Shard, type Time } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
 import type { CodecEntries, CodecEntry, StoredCodecEntry } from '@looseleaf/core/internal'
-import {
-  changeCatalogContents,
-  presentShards,
-  type CatalogHolder,
-  type StoreDriver,
-} from '@looseleaf/index-engine/internal'
+import { changeCatalogContents, presentShards, type EngineContext } from '@looseleaf/index-engine/internal'
 import { NOTICE_MS } from './catalog-watch.ts'
-
-/** Ports that publishing needs. */
-export interface Publishing {
-  readonly driver: StoreDriver
-  readonly catalog: CatalogHolder
-  readonly time: Time
-}
 
 /**
  * Stores codec entries on every shard that lacks them, and confirms to the codec those that all shards have with the same content. Returns
@@ -21,7 +9,7 @@ export interface Publishing {
  * process has read it. Needs every shard.
  */
 export async function publishCodecEntries(
-  { driver, catalog, time }: Publishing,
+  { driver, catalog, time }: Pick<EngineContext, 'driver' | 'catalog' | 'time'>,
   codec: CodecEntries,
   entries: readonly CodecEntry[],
   options?: CallOptions,

@@ -5,7 +5,7 @@ import {
   type Router,
   type Shard,
 } from '@looseleaf/core'
-import { isOutage, type ShardCatalog, type StoreEvents } from '@looseleaf/core/internal'
+import { isOutage, type ShardCatalog } from '@looseleaf/core/internal'
 import {
   askShards,
   changeCatalogContents,
@@ -25,10 +25,10 @@ import { arrangeShards, type ArrangedShards } from './arrange-shards.ts'
 import { checkLateShard } from './check-shard.ts'
 import { entityTableOf, initialise } from './initialise.ts'
 import { lateShard } from './late-shard.ts'
-import { createStoreDriver, warnLater, warnOfSettings } from './store-driver.ts'
+import { createStoreDriver, warnLater, warnOfSettings, type JoinReports } from './store-driver.ts'
 import type { PolicyChange } from '../catalog/policies.ts'
 
-export interface OpenStoreOptions {
+export interface OpenStoreOptions extends JoinReports {
   readonly router: Router
   /** True to create missing tables. */
   readonly migrate: boolean
@@ -39,8 +39,6 @@ export interface OpenStoreOptions {
   /** Policies of a new store. */
   readonly policies: PolicyChange
   readonly queryTimeMs: number | undefined
-  readonly onWarning: (message: string) => void
-  readonly detached: StoreEvents['detached']
 }
 
 /** The shards of one store in the order of its layout, and its catalog. */

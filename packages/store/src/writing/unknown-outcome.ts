@@ -1,12 +1,5 @@
 import { formatId, isLooseleafError, LooseleafError } from '@looseleaf/core'
-
-/** Properties of a write that decide whether the same call may be repeated. */
-interface Repeatable {
-  /** The id was made for the call, so a repeated call would make another entity. */
-  readonly isFresh?: boolean
-  /** The new bag depends on the bag found, so a repeated call might apply the edit twice. */
-  readonly addsUp?: boolean
-}
+import type { EntityWriteOptions } from './entity-writer.ts'
 
 /**
  * Makes the error of a write that may have taken place. The message has the versions of the attempts without an answer, the reasons
@@ -15,7 +8,7 @@ interface Repeatable {
 export function unknownOutcome(
   id: Uint8Array,
   attempts: ReadonlyMap<number, { readonly reason: LooseleafError }>,
-  { isFresh = false, addsUp = false }: Repeatable,
+  { isFresh = false, addsUp = false }: Pick<EntityWriteOptions, 'isFresh' | 'addsUp'>,
   cause: unknown,
 ): LooseleafError {
   const entity = formatId(id)
