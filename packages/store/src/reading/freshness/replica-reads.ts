@@ -96,7 +96,7 @@ interface Replica {
 
 /** A replica that a call reads, and the number of its opened connections at the last look. */
 interface Used {
-  readonly number: number
+  readonly shard: ReplicatedShard
   readonly place: number
   readonly opened: number | undefined
 }
@@ -187,7 +187,7 @@ export function createReplicaReads(
         if (state.epoch !== catalog.latest().epochs[number]) continue
         const replica = shard.replicas[place]!
         if (openedTo(replica.shard) !== state.opened) continue
-        used.push({ number, place, opened: state.opened })
+        used.push({ shard, place, opened: state.opened })
         asOf = Math.min(asOf ?? Infinity, state.asOf)
         return replica
       }
@@ -213,20 +213,17 @@ export function createReplicaReads(
   }
 
   /** Returns true if the replica has opened no connection since it was judged, so that no other server has answered. */
-  const isSame = ({ number, place, opened }: Used): boolean =>
-    openedTo(replicated.at(number)!.replicas[place]!.shard) === opened
+  const isSame = ({ shard: { replicas }, place, opened }: Used): boolean =>
+    openedTo(replicas[place]!.shard) === opened
 
   /** Returns true if primaries may succeed where this error came from replicas. Leaves out the replica that failed. */
   function isOfReplicas(error: unknown, used: readonly Used[]): boolean {
     // The copy of the body on the replica may be damaged.
     if (isUndecodable(error)) return used.length > 0
     if (!isLooseleafError(error)) return false
-    const failed = used.find(
-      ({ number, place }) => replicated.at(number)!.replicas[place]!.shard.name === error.shard,
-    )
-    if (failed === undefined) return false
-    replicated.at(failed.number)!.follower.failed(failed.place, error.message)
-    return true
+    const failed = used.find(({ shard, place }) => shard.replicas[place]!.shard.name === error.shard)
+    failed?.shard.follower.failed(failed.place, error.message)
+    return failed !== undefined
   }
 
   /** Chooses the view of a call that reads primaries. Rows of the cache may be older than a token, so a call with one bypasses it. */
