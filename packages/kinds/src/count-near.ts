@@ -96,15 +96,9 @@ async function count(
     const bytes = parseId(id)
     const counts = counted.get(kind)!
     counts.entities++
+    const { placement } = store.context.catalog.current()
     for (const index of kind.indexes)
-      countRows(
-        index,
-        bag,
-        bytes,
-        places,
-        store.context.catalog.current().placement,
-        counts.indexes[index.name]!,
-      )
+      countRows(index, bag, bytes, places, placement, counts.indexes[index.name]!)
     const found = kind.near && placeOfEntity(kind.near, bag, bytes, places)
     if (found !== undefined) counts[found]++
     if (found === 'elsewhere') onElsewhere?.(id, kind.name)

@@ -212,20 +212,10 @@ export function defineKind<
       if (!hasMethods(store, ['query', 'update']))
         throw badArgument(`in of kind ${name}`, 'a DataStore', store)
       const entities = createEntities(store, shape, [...indexes.values()], near)
-      const reads = Array.from(
-        indexes,
-        ([key, definition]) =>
-          [
-            key,
-            createIndexReads(
-              store,
-              shape,
-              definition,
-              entities,
-              addedInclude(definition, indexOptions[key]!.include),
-            ),
-          ] as const,
-      )
+      const reads = Array.from(indexes, ([key, definition]) => {
+        const hidden = addedInclude(definition, indexOptions[key]!.include)
+        return [key, createIndexReads(store, shape, definition, entities, hidden)] as const
+      })
       // The types of the calls follow from the options; `Object.fromEntries` loses them.
       return { ...entities, ...Object.fromEntries(reads), store } as unknown as Collection<S, Indexes, Near>
     },

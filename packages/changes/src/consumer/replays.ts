@@ -85,28 +85,14 @@ export function createReplays(
     )
     const added = new Set<string>()
     for (const [number, some] of misplaced) {
-      const isAdded = await addLetters(
-        context,
-        consumer,
-        { shard, partition: number, list: 'moved' },
-        some,
-        options,
-      )
+      const at = { shard, partition: number, list: 'moved' as const }
+      const isAdded = await addLetters(context, consumer, at, some, options)
       for (const [i, { id }] of some.entries()) if (isAdded[i]) added.add(id)
     }
     // The removals come after the letters on the same disk.
-    await remove(
-      partition,
-      'dead',
-      dead.filter(({ id }) => added.has(id)),
-      options,
-    )
-    await remove(
-      partition,
-      'moved',
-      moved.filter(({ id }) => added.has(id)),
-      options,
-    )
+    const isElsewhere = ({ id }: StoredLetter): boolean => added.has(id)
+    await remove(partition, 'dead', dead.filter(isElsewhere), options)
+    await remove(partition, 'moved', moved.filter(isElsewhere), options)
     return { dead: dead.filter(isHere), moved: moved.filter(isHere) }
   }
 

@@ -97,14 +97,11 @@ export function createRowHandler(
     maxBatch: MAX_FAILING,
     maxQueue: MAX_WAITING,
     groupOf: ({ partition }) => partition,
-    run: (items) =>
-      addLetters(
-        context,
-        consumer,
-        { shard, partition: items[0]!.partition },
-        items.map(({ failing }) => failing),
-        { signal },
-      ),
+    run(items) {
+      const at = { shard, partition: items[0]!.partition }
+      const failing = items.map((item) => item.failing)
+      return addLetters(context, consumer, at, failing, { signal })
+    },
   })
 
   /** Turns a change into a dead letter. Runs outside the slots of handlers, because the shard may not answer. */

@@ -118,12 +118,8 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   async function readFloor(): Promise<ReadableFloor> {
     const askedAt = elapsed()
     // Compares with the newest place: after the floor was raised again, only a place that is still ahead of it shows that it fell.
-    const readable = await readableFloor(
-      currentShard(),
-      latestOf(leases.held.map(empty.endFor)),
-      pollMs,
-      signal,
-    )
+    const newest = latestOf(leases.held.map(empty.endFor))
+    const readable = await readableFloor(currentShard(), newest, pollMs, signal)
     const { floor, now, epoch } = readable
     await moved.learn(epoch)
     await requireNoGap(leases.held, readable)
@@ -175,16 +171,10 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     const partitionOf = ({ addedId }: UpdatedPlace): HeldPartition =>
       byNumber.get(addedId % PARTITIONS) as HeldPartition
     const opened = openedTo(currentShard())
-    const page = await lastingPage(
-      currentShard(),
-      {
-        after: earliestOf(partitions.map(({ place }) => place)),
-        until,
-        of: { count: PARTITIONS, some: [...byNumber.keys()] },
-      },
-      pageLimit,
-      { signal, maxBody: longestBody(pageLimit) },
-    )
+    const after = earliestOf(partitions.map(({ place }) => place))
+    const range = { after, until, of: { count: PARTITIONS, some: [...byNumber.keys()] } }
+    const maxBody = longestBody(pageLimit)
+    const page = await lastingPage(currentShard(), range, pageLimit, { signal, maxBody })
     if (page.length === 0) {
       const stretch = empty.recordEmpty(partitions, upTo, opened)
       for (const partition of stretch?.proven ?? []) movePlace(partition, stretch!.end)

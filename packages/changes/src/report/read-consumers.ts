@@ -82,12 +82,10 @@ async function shardReport(
     failing: 0,
     deadLetters: 0,
   }
+  const taskNames = partitionNumbers.map((partition) => partitionTask(consumer, partition))
   try {
     const [states, registry, { dead, moved }, { now }] = await Promise.all([
-      tasks.loadAll(
-        partitionNumbers.map((partition) => partitionTask(consumer, partition)),
-        options,
-      ),
+      tasks.loadAll(taskNames, options),
       readRegistry(context, shard, options),
       readLetters(context, consumer, shard, partitionNumbers, options),
       entities.floor(options),

@@ -130,11 +130,8 @@ export async function dropUnused(
   options: CallOptions,
 ): Promise<void> {
   const known = tablesOf(context.catalog.current().indexes)
-  await dropTables(
-    context,
-    coming.filter(({ table }) => !known.has(table)),
-    options,
-  )
+  const unused = coming.filter(({ table }) => !known.has(table))
+  await dropTables(context, unused, options)
 }
 
 export function tablesOf(entries: readonly CatalogEntry[]): ReadonlySet<string> {

@@ -57,10 +57,8 @@ async function requireTable(
   options?: CallOptions,
 ): Promise<void> {
   try {
-    await shard.codecEntries.read(
-      entries.map(({ id }) => id),
-      options,
-    )
+    const ids = entries.map(({ id }) => id)
+    await shard.codecEntries.read(ids, options)
   } catch (cause) {
     if (!isLooseleafError(cause, 'NOT_MIGRATED')) throw cause
     throw new LooseleafError(

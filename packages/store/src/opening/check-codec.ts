@@ -63,12 +63,10 @@ async function checkSample(
   isReportedElsewhere: (body: Uint8Array) => boolean,
 ): Promise<CheckedBodies> {
   const { shard, rows } = sample
-  const readAll = (page: readonly EntityPageRow[]): Promise<Omit<CheckedBodies, 'shard'>> =>
-    readBodies(
-      page.flatMap(({ body }) => (body && !isReportedElsewhere(body) ? [body] : [])),
-      bodies,
-      shard,
-    )
+  const readAll = (page: readonly EntityPageRow[]): Promise<Omit<CheckedBodies, 'shard'>> => {
+    const stored = page.flatMap(({ body }) => (body && !isReportedElsewhere(body) ? [body] : []))
+    return readBodies(stored, bodies, shard)
+  }
   const oldest = await sample.oldest()
   const first = await readAll(oldest)
   if (first.readable > 0 || oldest.length < rows) return { shard, ...first }

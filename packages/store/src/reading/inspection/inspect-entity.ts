@@ -161,13 +161,8 @@ async function rowsOnShards(
       } catch (error) {
         if (options.signal?.aborted || !isLooseleafError(error)) throw error
         if (!late.aborted) return error
-        return new LooseleafError(
-          'DEADLINE',
-          `${shard.name} has not answered within ${ROWS_MS / 1_000} seconds.`,
-          {
-            shard: shard.name,
-          },
-        )
+        const message = `${shard.name} has not answered within ${ROWS_MS / 1_000} seconds.`
+        return new LooseleafError('DEADLINE', message, { shard: shard.name })
       }
     }),
   )

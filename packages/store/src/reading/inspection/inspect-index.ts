@@ -41,11 +41,8 @@ export async function inspectIndexRows(
   const scan = { prefix: [], order: 'asc', limit: limit + 1, ...(after && { after }) } as const
   const found = await table.scan(scan, options)
   const rows = found.slice(0, limit)
-  const entities = await readEntities(
-    context,
-    rows.map(({ entityId }) => entityId),
-    options,
-  )
+  const ids = rows.map(({ entityId }) => entityId)
+  const entities = await readEntities(context, ids, options)
   const inspected = rows.map(async ({ key, entityId, version }): Promise<InspectedIndexRow> => {
     const id = formatId(entityId)
     const stored = entities.get(id)

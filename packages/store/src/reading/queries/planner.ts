@@ -66,12 +66,9 @@ export function createPlanner({ catalog, time }: Pick<EngineContext, 'catalog' |
     },
     intersection({ entries }, conditions, options) {
       const planned = conditions.map(({ where }, i) => ({ index: entries[i]!, where }))
+      const plan = planIntersection(planned, options, catalog.current().placement)
       const expires = conditions.map(({ index }) => index.expires)
-      return hideExpiredOfAny(
-        planIntersection(planned, options, catalog.current().placement),
-        expires,
-        time.now(),
-      )
+      return hideExpiredOfAny(plan, expires, time.now())
     },
   }
 }

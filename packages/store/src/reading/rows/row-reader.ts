@@ -73,12 +73,8 @@ export function wholeReader(
     read(rows: readonly Row[], signal, take) {
       const known = rows.some(hasEntity) ? rows.map(({ entity }) => entity) : undefined
       if (known === undefined || known.includes(undefined)) reads++
-      return reader.each(
-        rows.map(({ entityId }) => entityId),
-        { signal, handleDamaged, leaveOut },
-        take,
-        known,
-      )
+      const ids = rows.map(({ entityId }) => entityId)
+      return reader.each(ids, { signal, handleDamaged, leaveOut }, take, known)
     },
     versions: (ids, options) => reader.versions(ids, { ...options, leaveOut }),
     costOf: (cost) => ({ ...cost, entityReads: reads }),

@@ -22,11 +22,8 @@ export function requireDistinctKeys(items: readonly ItemKeys[]): void {
       if (other === undefined) continue
       const [entity, holder] = [formatId(item.id), formatId(items[other]!.item.id)]
       const message = `Index ${entry.name} is unique, and items[${other}], entity ${holder}, wants the same key.`
-      throw itemError(
-        place,
-        item.name,
-        new LooseleafError('DUPLICATE_KEY', message, { entity, index: entry.name, holder }),
-      )
+      const error = new LooseleafError('DUPLICATE_KEY', message, { entity, index: entry.name, holder })
+      throw itemError(place, item.name, error)
     }
   }
 }
