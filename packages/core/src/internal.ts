@@ -5,6 +5,7 @@ export { arrayOf } from './platform/array-of.ts'
 export { countIn, countsIn, parseObject, toObject, textIn } from './platform/json-object.ts'
 export { messageOf, toError } from './errors/thrown.ts'
 export { isBytes, isDate, isError, isPlainObject, isPromise } from './platform/kind-of-object.ts'
+export { bytesText, counted, decimal, durationText, grouped } from './platform/number-text.ts'
 export { platformTime, type PlatformTime } from './platform/platform-time.ts'
 export {
   badOption,
@@ -54,7 +55,6 @@ export { createGate, type Gate } from './tools/gate.ts'
 export { createSlots, type Slots } from './tools/slots.ts'
 export { createLane, type Lane, type LaneOptions, type WorkFor } from './tools/lane.ts'
 export { MAX_LEASE_MS } from './tools/lease.ts'
-export { bytesText, counted, decimal, durationText, grouped } from './tools/number-text.ts'
 export { shorten } from './tools/shorten.ts'
 export { summarise, type StatementSummary } from './tools/statement-summary.ts'
 export {

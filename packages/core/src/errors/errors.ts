@@ -1,4 +1,5 @@
 import { isError, isDate, isBytes } from '../platform/kind-of-object.ts'
+import { counted } from '../platform/number-text.ts'
 import type { Fate } from './fate.ts'
 
 /**
@@ -217,7 +218,7 @@ export function isUndecodable(error: unknown): error is LooseleafError {
 export function describeKind(value: unknown): string {
   if (value === null) return 'null'
   if (value === undefined) return 'nothing'
-  if (typeof value === 'string') return `a string of ${ofLength(value, 'character')}`
+  if (typeof value === 'string') return `a string of ${counted(value.length, 'character')}`
   if (typeof value === 'number') return Number.isFinite(value) ? 'a number' : String(value)
   if (typeof value === 'bigint') return 'a bigint'
   if (typeof value === 'boolean') return 'a boolean'
@@ -231,13 +232,10 @@ export function describeKind(value: unknown): string {
 }
 
 function describeObject(value: object): string {
-  if (Array.isArray(value)) return `an array of ${ofLength(value, 'element')}`
+  if (Array.isArray(value)) return `an array of ${counted(value.length, 'element')}`
   if (isDate(value)) return Number.isNaN(value.getTime()) ? 'an invalid Date' : 'a Date'
-  if (isBytes(value)) return ofLength(value, 'byte')
+  if (isBytes(value)) return counted(value.length, 'byte')
   const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null
   const name = prototype?.constructor?.name
   return typeof name !== 'string' || name === 'Object' ? 'an object' : `an object of class ${name}`
 }
-
-const ofLength = ({ length }: ArrayLike<unknown>, noun: string): string =>
-  `${length} ${noun}${length === 1 ? '' : 's'}`

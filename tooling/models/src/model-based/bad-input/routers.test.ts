@@ -46,13 +46,13 @@ refuses('options of bucketRouter', [
     'a map with a bucket too few',
     () => buckets({ shards: 2, buckets: map.slice(1) }),
     'BAD_OPTION',
-    /4095 elements/,
+    /4,095 elements/,
   ],
   [
     'a map with a bucket too many',
     () => buckets({ shards: 2, buckets: [...map, 0] }),
     'BAD_OPTION',
-    /4097 elements/,
+    /4,097 elements/,
   ],
   [
     'a map with a hole',
@@ -88,7 +88,7 @@ refuses('options of bucketRouter', [
     'a map of bytes',
     () => buckets({ shards: 2, buckets: new Uint8Array(4096) }),
     'BAD_OPTION',
-    /bucket map.*4096 bytes/,
+    /bucket map.*4,096 bytes/,
   ],
   ['a map in a Map', () => buckets({ shards: 2, buckets: new Map() }), 'BAD_OPTION', /bucket map.*class Map/],
   [

@@ -1,4 +1,4 @@
-/* Numbers as texts for people, in the command and in the console. */
+/* Numbers as texts for people. */
 
 /** Returns a number such as `1,234`. */
 export function grouped(count: number): string {
