@@ -8,8 +8,6 @@ export interface Gate {
   enterWithin(): void
   /** Counts a call that has ended; once for each `enter` and `enterWithin`. */
   leave(): void
-  /** Runs the work of a call between `enter` and `leave`. Rejects with `CLOSED` after `close`. */
-  pass<T>(work: () => Promise<T>): Promise<T>
   /** Throws `CLOSED` after `close`. */
   checkOpen(): void
   /** Number of calls that have entered and not left. */
@@ -57,14 +55,6 @@ export function createGate(message: string): Gate {
     enter,
     enterWithin,
     leave,
-    async pass(work) {
-      enter()
-      try {
-        return await work()
-      } finally {
-        leave()
-      }
-    },
     close() {
       isClosed = true
       if (inFlight === 0) end()
