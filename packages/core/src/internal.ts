@@ -51,6 +51,7 @@ export {
   withoutRanges,
   type BucketRange,
 } from './tools/bucket-ranges.ts'
+export { chunks } from './tools/chunks.ts'
 export { createGate, type Gate } from './tools/gate.ts'
 export { createSlots, type Slots } from './tools/slots.ts'
 export { createLane, type Lane, type LaneOptions, type WorkFor } from './tools/lane.ts'

@@ -1,5 +1,11 @@
 import type { CallOptions } from '@looseleaf/core'
-import { MAX_LEASE_MS, type SaveAllOptions, type TaskState, type TaskTable } from '@looseleaf/core/internal'
+import {
+  chunks,
+  MAX_LEASE_MS,
+  type SaveAllOptions,
+  type TaskState,
+  type TaskTable,
+} from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { toCount, toNumber, toText } from '../database/row-values.ts'
@@ -160,8 +166,5 @@ export function createTaskTable(session: Session, flavor: Flavor): TaskTable {
 
 /** Splits distinct names into one part per statement, sorted: statements that lock rows in the same order cannot deadlock. */
 function inParts(names: readonly string[]): readonly (readonly string[])[] {
-  const sorted = [...new Set(names)].toSorted()
-  return Array.from({ length: Math.ceil(sorted.length / MAX_NAMES) }, (_, i) =>
-    sorted.slice(i * MAX_NAMES, (i + 1) * MAX_NAMES),
-  )
+  return [...chunks([...new Set(names)].toSorted(), MAX_NAMES)]
 }

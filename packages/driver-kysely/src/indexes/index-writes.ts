@@ -1,4 +1,5 @@
 import {
+  chunks,
   directionsOf,
   type EntityInsert,
   type IndexRow,
@@ -79,9 +80,5 @@ export function inChunks<Row>(
   statementOf: (rows: readonly Row[]) => BoundStatement,
   length: number = MAX_WRITE_ROWS,
 ): readonly BoundStatement[] {
-  if (rows.length <= length) return rows.length === 0 ? [] : [statementOf(rows)]
-  const statements: BoundStatement[] = []
-  for (let start = 0; start < rows.length; start += length)
-    statements.push(statementOf(rows.slice(start, start + length)))
-  return statements
+  return Array.from(chunks(rows, length), (some) => statementOf(some))
 }

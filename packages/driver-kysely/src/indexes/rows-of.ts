@@ -1,5 +1,5 @@
 import type { Shard } from '@looseleaf/core'
-import { distinctIds, type IndexRow, type IndexTableSpec } from '@looseleaf/core/internal'
+import { chunks, distinctIds, type IndexRow, type IndexTableSpec } from '@looseleaf/core/internal'
 import { sql } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { toNumber } from '../database/row-values.ts'
@@ -55,7 +55,7 @@ export function createRowsOf(session: Session, flavor: Flavor): Shard['rowsOf'] 
     const work = idChunks(distinctIds(entityIds)).flatMap((ids) => {
       const tables = Math.max(1, Math.min(MAX_TABLES, Math.floor(MAX_PARAMETERS / ids.length)))
       return [...bySignature(specs)].flatMap((alike) =>
-        inRuns(alike, tables).map((run) => readTables(run, ids, options?.signal)),
+        Array.from(chunks(alike, tables), (run) => readTables(run, ids, options?.signal)),
       )
     })
     const found = new Map(specs.map((spec): [IndexTableSpec, IndexRow[]] => [spec, []]))
@@ -67,10 +67,4 @@ export function createRowsOf(session: Session, flavor: Flavor): Shard['rowsOf'] 
 /** Groups tables whose columns have the same types. */
 function bySignature(specs: readonly IndexTableSpec[]): Iterable<readonly IndexTableSpec[]> {
   return Map.groupBy(new Set(specs), ({ columns }) => columns.map(({ type }) => type).join()).values()
-}
-
-function inRuns<Item>(items: readonly Item[], length: number): readonly (readonly Item[])[] {
-  return Array.from({ length: Math.ceil(items.length / length) }, (_, i) =>
-    items.slice(i * length, (i + 1) * length),
-  )
 }

@@ -1,5 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import type { EntitySwap } from '@looseleaf/core/internal'
+import { chunks } from '@looseleaf/core/internal'
 import {
   parameter,
   parameterList,
@@ -35,7 +35,7 @@ export function batchedSwap({ shardName, session, table, fence, updated }: SwapT
 
   return {
     statements: (rows, fenceParameters) =>
-      inChunks(rows).map((chunk) => {
+      Array.from(chunks(rows, MAX_NAMED), (chunk) => {
         const isLong = chunk.some(({ body }) => body !== null && body.length > 65_535)
         const comparesBodies = chunk.some(({ baseBody }) => baseBody !== undefined)
         const query = session.shape(`replace ${chunk.length} ${isLong} ${comparesBodies}`, () =>
@@ -48,15 +48,9 @@ export function batchedSwap({ shardName, session, table, fence, updated }: SwapT
         }
         return { query, parameters: [...parameters, ...fenceParameters, ...chunk.map(({ id }) => id)] }
       }),
-    won: (rows, results) => inChunks(rows).flatMap((chunk, i) => wonBy(results[i]!, chunk.length)),
+    won: (rows, results) =>
+      Array.from(chunks(rows, MAX_NAMED), (chunk, i) => wonBy(results[i]!, chunk.length)).flat(),
   }
-}
-
-function inChunks(rows: readonly EntitySwap[]): readonly (readonly EntitySwap[])[] {
-  const chunks: (readonly EntitySwap[])[] = []
-  for (let start = 0; start < rows.length; start += MAX_NAMED)
-    chunks.push(rows.slice(start, start + MAX_NAMED))
-  return chunks
 }
 
 /**

@@ -1,6 +1,5 @@
-import type { EntityInsert, PendingRow } from '@looseleaf/core/internal'
+import { chunks, type EntityInsert, type PendingRow } from '@looseleaf/core/internal'
 import {
-  chunks,
   copyLast,
   entitiesIn,
   placeAt,

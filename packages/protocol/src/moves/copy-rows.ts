@@ -1,7 +1,6 @@
 import { isLooseleafError } from '@looseleaf/core'
-import { bucketsIn, idKey, type CatalogEntry, type IndexRow } from '@looseleaf/core/internal'
+import { bucketsIn, chunks, distinctIds, type CatalogEntry, type IndexRow } from '@looseleaf/core/internal'
 import { bucketOfRow, tableSpec } from '@looseleaf/index-engine/internal'
-import { chunks } from '../chunks.ts'
 import { readAhead } from '../read-ahead.ts'
 import { pagesOfRows, rowText } from '../row-pages.ts'
 import { sizeClass } from '../throttle/throttle.ts'
@@ -86,7 +85,7 @@ async function missingAmong(
   rows: readonly IndexRow[],
 ): Promise<readonly IndexRow[]> {
   const { move, throttle, signal } = work
-  const ids = [...new Map(rows.map(({ entityId }) => [idKey(entityId), entityId])).values()]
+  const ids = distinctIds(rows.map(({ entityId }) => entityId))
   const [found = []] = await throttle.send(
     move.to,
     () => `rows of ${entry.table} ${sizeClass(ids.length)}`,

@@ -1,7 +1,6 @@
 import { isLooseleafError } from '@looseleaf/core'
-import { bucketsIn, type PendingRow } from '@looseleaf/core/internal'
+import { bucketsIn, chunks, type PendingRow } from '@looseleaf/core/internal'
 import { bucketOfRow, tableSpec } from '@looseleaf/index-engine/internal'
-import { chunks } from '../chunks.ts'
 import { shardAt } from '../shards.ts'
 import { sizeClass } from '../throttle/throttle.ts'
 import { pagesByAdded } from './entity-pages.ts'

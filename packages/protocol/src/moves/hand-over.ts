@@ -1,6 +1,11 @@
-import { unionOfRanges, withoutRanges, type AwayBuckets, type LeavingBuckets } from '@looseleaf/core/internal'
-import type { Attempt } from './attempt.ts'
-import { leavingOf, requireAnnounced } from './attempt.ts'
+import {
+  chunks,
+  unionOfRanges,
+  withoutRanges,
+  type AwayBuckets,
+  type LeavingBuckets,
+} from '@looseleaf/core/internal'
+import { leavingOf, requireAnnounced, type Attempt } from './attempt.ts'
 import { endedMove, type MoveWork } from './move-work.ts'
 import {
   changeOwn,
@@ -110,8 +115,5 @@ function withLeaving({ serves }: OwnBuckets, leaving: LeavingBuckets): OwnBucket
 
 /** Cuts buckets into groups that are sealed one after the other, so that each seal stops the writes of few buckets. */
 export function groupsOf(buckets: readonly number[], size: number): readonly string[] {
-  const groups: string[] = []
-  for (let start = 0; start < buckets.length; start += size)
-    groups.push(unionOfRanges(...buckets.slice(start, start + size).map(String)))
-  return groups
+  return Array.from(chunks(buckets, size), (group) => unionOfRanges(...group.map(String)))
 }

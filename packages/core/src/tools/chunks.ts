@@ -1,3 +1,4 @@
+/** Cuts a list into parts of this length; the last one may be shorter. */
 export function* chunks<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size)
 }
