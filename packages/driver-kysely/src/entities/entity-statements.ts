@@ -72,7 +72,6 @@ export interface EntityStatements {
   overwriteOfBatch(count: number): RawBuilder<unknown>
   /** Parameters: version, id. */
   repairVersion(): RawBuilder<unknown>
-  epoch(): RawBuilder<unknown>
   /** Bodies as in `readBounded`. Parameters: the longest body in bytes, the `addedId` to start after, the limit. */
   pageByAdded(): RawBuilder<unknown>
   /**
@@ -230,8 +229,6 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     repairVersion: () => sql`
       UPDATE ${table} SET version = ${parameter}, updated = ${updated}
       WHERE id = ${parameter} AND (version < 1 OR version > ${sql.lit(MAX_VERSION)})`,
-
-    epoch: () => sql`SELECT epoch FROM ${meta} WHERE id = 1`,
 
     pageByAdded: () => sql`
       SELECT added_id, id, version, ${updatedMicros} AS updated_micros, ${bodyUnlessLong} FROM ${table}
