@@ -28,7 +28,7 @@ import { createRowsOf } from './indexes/rows-of.ts'
 import { toNumber } from './database/row-values.ts'
 import { createTableChecks } from './schema/check-tables.ts'
 import { indexTableStatements, tableStatements } from './schema/schema.ts'
-import { createSession, type Call, type FaultCodes, type Row, type Session } from './database/session.ts'
+import { callsWith, createSession, type Row, type Session } from './database/session.ts'
 import { sizesOf } from './schema/sizes-of.ts'
 import { createTaskTable } from './bookkeeping/task-table.ts'
 
@@ -63,7 +63,7 @@ export const CLOSED = 'The connections to the shards are closed.'
 const DROP_ATTEMPTS = 10
 const DROP_PAUSE_MS = 200
 
-const faults: FaultCodes = {}
+const { reading, writing } = callsWith({})
 
 /** Creates core's `Shard` over one database. Sends nothing before the first call. */
 export function kyselyShard(options: KyselyShardOptions): Shard {
@@ -84,21 +84,15 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
   const indexTableBy = (by: Session, spec: IndexTableSpec): IndexTable =>
     createIndexTable({ shardName: name, session: by, flavor, spec, flush, entityTable })
 
-  const callOf = (call: CallOptions | undefined, write: boolean): Call => ({
-    write,
-    signal: call?.signal,
-    faults,
-  })
-
   function queryRows(call: CallOptions | undefined): QueryRows {
     return async (text) => {
-      const { rows } = await session.run(text.compile(db), [], callOf(call, false))
+      const { rows } = await session.run(text.compile(db), [], reading(call))
       return rows
     }
   }
 
   async function snapshotBy(open: OpenSnapshot, { maxMs, ...call }: SnapshotOptions): Promise<ShardSnapshot> {
-    const { session: held, close } = await session.hold(open, maxMs, callOf(call, false))
+    const { session: held, close } = await session.hold(open, maxMs, reading(call))
     const tables = new Map<string, IndexTable>()
     return {
       index(spec) {
@@ -115,7 +109,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     statements: readonly RawBuilder<unknown>[],
     call: CallOptions | undefined,
   ): Promise<void> {
-    for (const statement of statements) await session.run(statement.compile(db), [], callOf(call, true))
+    for (const statement of statements) await session.run(statement.compile(db), [], writing(call))
   }
 
   return {
@@ -177,14 +171,14 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
       const { rows } = await session.run(
         session.shape('now', () => sql`SELECT ${flavor.nowMicros} AS now`),
         [],
-        callOf(call, false),
+        reading(call),
       )
       return toNumber(rows[0]?.now)
     },
 
     async sizes(call) {
       const query = session.shape('sizes', () => flavor.sizes(entityTable))
-      const { rows } = await session.run(query, [], callOf(call, false))
+      const { rows } = await session.run(query, [], reading(call))
       return sizesOf(rows, entityTable)
     },
 

@@ -1,11 +1,11 @@
-import { LooseleafError, isLooseleafError, type CallOptions } from '@looseleaf/core'
+import { LooseleafError, isLooseleafError } from '@looseleaf/core'
 import { parseObject, type CatalogTable, type ShardCatalog } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { toCount, toNumber, toText } from '../database/row-values.ts'
 import { catalogFlaw } from './catalog-flaw.ts'
 import { META_TABLE } from '../database/table-names.ts'
-import type { Call, FaultCodes, Session } from '../database/session.ts'
+import { callsWith, type Session } from '../database/session.ts'
 import { and, parameter } from '../database/sql-parts.ts'
 import { FLOOR_COLUMN } from '../schema/schema.ts'
 
@@ -19,10 +19,10 @@ const init = sql`INSERT INTO ${meta} (id, epoch, catalog) VALUES (1, ${parameter
  */
 const change = sql`UPDATE ${meta} SET epoch = ${parameter}, catalog = ${parameter} WHERE id = 1 AND epoch = ${parameter}`
 
-const faults: FaultCodes = {
+const { reading, writing } = callsWith({
   duplicate: ['ALREADY_EXISTS', 'the shard already has a catalog.'],
   'no-table': ['NOT_MIGRATED', 'the catalog table is missing; create the tables first.'],
-}
+})
 
 /**
  * `change` for a shard that has a floor and so many copies. Parameters: those of `change`, the floor, those of `ownSession`; then id and time
@@ -52,16 +52,10 @@ export function createCatalogTable({
   flavor,
   entityTable,
 }: CatalogTableOptions): CatalogTable {
-  const callOf = (options: CallOptions | undefined, write: boolean): Call => ({
-    write,
-    signal: options?.signal,
-    faults,
-  })
-
   return {
     async load(options) {
       const shape = session.shape('catalog load', () => load)
-      const { rows } = await session.run(shape, [], callOf(options, false)).catch((error: unknown) => {
+      const { rows } = await session.run(shape, [], reading(options)).catch((error: unknown) => {
         if (isLooseleafError(error, 'NOT_MIGRATED')) return { rows: [] }
         throw error
       })
@@ -73,7 +67,7 @@ export function createCatalogTable({
         await session.run(
           session.shape('catalog init', () => init),
           [catalog.epoch, formatCatalog(catalog)],
-          callOf(options, true),
+          writing(options),
         )
         return true
       } catch (error) {
@@ -94,7 +88,7 @@ export function createCatalogTable({
         parameters.push(floor, ...flavor.ownSession.parameters)
         for (const { id, updated } of copies) parameters.push(id, updated)
       }
-      const result = await session.run(query, parameters, callOf(options, true))
+      const result = await session.run(query, parameters, writing(options))
       return toCount(result.numAffectedRows) === 1
     },
   }

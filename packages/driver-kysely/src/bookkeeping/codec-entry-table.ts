@@ -1,33 +1,26 @@
-import type { CallOptions } from '@looseleaf/core'
 import type { CodecEntryTable, StoredCodecEntry } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { toNumber, toText } from '../database/row-values.ts'
 import { CODEC_TABLE } from '../database/table-names.ts'
-import type { Call, FaultCodes, Row, Session } from '../database/session.ts'
+import { callsWith, type Row, type Session } from '../database/session.ts'
 import { parameter, parameterList } from '../database/sql-parts.ts'
 
 const table = sql.table(CODEC_TABLE)
 const columns = sql`id, kind, bytes, added`
 
-const faults: FaultCodes = {
+const { reading, writing } = callsWith({
   'no-table': ['NOT_MIGRATED', 'the table of shapes and dictionaries is missing; create the tables first.'],
-}
+})
 
 export function createCodecEntryTable(session: Session, flavor: Flavor): CodecEntryTable {
-  const callOf = (options: CallOptions | undefined, write: boolean): Call => ({
-    write,
-    signal: options?.signal,
-    faults,
-  })
-
   return {
     async all(options) {
       const shape = session.shape(
         'codec entries all',
         () => sql`SELECT ${columns} FROM ${table} ORDER BY added, id`,
       )
-      const { rows } = await session.run(shape, [], callOf(options, false))
+      const { rows } = await session.run(shape, [], reading(options))
       return rows.map(toCodecEntry)
     },
 
@@ -37,7 +30,7 @@ export function createCodecEntryTable(session: Session, flavor: Flavor): CodecEn
         `codec entries read ${ids.length}`,
         () => sql`SELECT ${columns} FROM ${table} WHERE id IN (${parameterList(ids.length)})`,
       )
-      const { rows } = await session.run(shape, ids, callOf(options, false))
+      const { rows } = await session.run(shape, ids, reading(options))
       return rows.map(toCodecEntry)
     },
 
@@ -45,7 +38,7 @@ export function createCodecEntryTable(session: Session, flavor: Flavor): CodecEn
       // One statement each: a store adds few in its life, and each may be long.
       for (const { id, kind, bytes } of entries) {
         const shape = session.shape('codec entry add', () => add(flavor))
-        await session.run(shape, [id, kind, bytes], callOf(options, true))
+        await session.run(shape, [id, kind, bytes], writing(options))
       }
     },
   }

@@ -12,7 +12,8 @@ const ROW = 'flush'
 
 const MAX_QUEUE = 100_000
 
-const faults: FaultCodes = {
+/** Faults of the task table. */
+export const taskFaults: FaultCodes = {
   'no-table': ['NOT_MIGRATED', 'the task table is missing; create the tables first.'],
 }
 
@@ -55,7 +56,7 @@ export function createFlush(shardName: string, session: Session, flavor: Flavor)
     await through.run(
       session.shape('flush', () => increment),
       [],
-      { write: false, faults },
+      { write: false, faults: taskFaults },
     )
   }
 

@@ -10,14 +10,13 @@ import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { toCount, toNumber, toText } from '../database/row-values.ts'
 import { TASK_TABLE } from '../database/table-names.ts'
-import type { Call, FaultCodes, Row, Session } from '../database/session.ts'
+import { callsWith, type Row, type Session } from '../database/session.ts'
 import { parameter, parameterList } from '../database/sql-parts.ts'
+import { taskFaults } from './flush.ts'
 
 const tasks = sql.table(TASK_TABLE)
 
-const faults: FaultCodes = {
-  'no-table': ['NOT_MIGRATED', 'the task table is missing; create the tables first.'],
-}
+const { reading, writing } = callsWith(taskFaults)
 
 interface StoredTask {
   readonly name: string
@@ -68,7 +67,7 @@ export function createTaskTable(session: Session, flavor: Flavor): TaskTable {
     parameters: readonly unknown[],
     options: CallOptions | undefined,
   ): Promise<{ readonly rows: readonly Row[]; readonly changed: number }> => {
-    const call: Call = { write: kind !== 'load', signal: options?.signal, faults }
+    const call = kind === 'load' ? reading(options) : writing(options)
     const shape = session.shape(`task ${kind} ${count}`, () => statements[kind](count))
     const { rows, numAffectedRows } = await session.run(shape, parameters, call)
     return { rows, changed: toCount(numAffectedRows) }

@@ -1,4 +1,4 @@
-import { LooseleafError, isLooseleafError, type ErrorCode } from '@looseleaf/core'
+import { LooseleafError, isLooseleafError, type CallOptions, type ErrorCode } from '@looseleaf/core'
 import { throwIfAborted, untilAborted, type Gate } from '@looseleaf/core/internal'
 import {
   CompiledQuery,
@@ -37,6 +37,19 @@ export type FaultCodes = Partial<Record<TableFault, readonly [code: ErrorCode, m
 
 export interface Call extends Omit<StatementHints, 'keep'> {
   readonly faults: FaultCodes
+}
+
+/** Calls of statements that read, and of ones that write, with the caller's options. */
+export interface Calls {
+  reading(options: CallOptions | undefined): Call
+  writing(options: CallOptions | undefined): Call
+}
+
+export function callsWith(faults: FaultCodes): Calls {
+  return {
+    reading: (options) => ({ write: false, signal: options?.signal, faults }),
+    writing: (options) => ({ write: true, signal: options?.signal, faults }),
+  }
 }
 
 /** A compiled statement without its parameters. */

@@ -3,7 +3,15 @@ import { idKey, type EntityInsert } from '@looseleaf/core/internal'
 import type { QueryResult } from 'kysely'
 import { refuseStaleEpoch, staleEpoch } from '../database/epoch-fence.ts'
 import type { Flavor } from '../database/flavor.ts'
-import type { BoundStatement, Call, FaultCodes, Row, Session } from '../database/session.ts'
+import {
+  callsWith,
+  type BoundStatement,
+  type Call,
+  type Calls,
+  type FaultCodes,
+  type Row,
+  type Session,
+} from '../database/session.ts'
 import { idChunks } from '../database/sql-parts.ts'
 import { entityStatements, type EntityStatements } from './entity-statements.ts'
 
@@ -32,10 +40,8 @@ export interface LocalRowStatements {
 }
 
 /** The statements of one entity table, and the calls that its parts have in common. */
-export interface EntityCalls {
+export interface EntityCalls extends Calls {
   readonly statements: EntityStatements
-  reading(options: CallOptions | undefined): Call
-  writing(options: CallOptions | undefined): Call
   /** Selects rows by their ids, keyed by `idKey`. `parameters` stand before those of the session. `through` is a transaction. */
   select(
     kind: 'read' | 'readBounded' | 'bodyLengths' | 'readVersions' | 'exist' | 'checksums' | 'lock' | 'hold',
@@ -61,9 +67,7 @@ export function entityCalls({ session, flavor, shardName, table }: EntityTableOp
 
   return {
     statements,
-    reading: (options) => ({ write: false, signal: options?.signal, faults }),
-    writing: (options) => ({ write: true, signal: options?.signal, faults }),
-
+    ...callsWith(faults),
     faults,
 
     async write(bound, options) {

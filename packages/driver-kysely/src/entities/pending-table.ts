@@ -1,11 +1,10 @@
-import type { CallOptions } from '@looseleaf/core'
 import type { PendingRow, PendingTable } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import { hasEpoch, refuseStaleEpoch, staleEpoch } from '../database/epoch-fence.ts'
 import type { Flavor } from '../database/flavor.ts'
 import { toCount, toNumber, toText } from '../database/row-values.ts'
 import { META_TABLE, PENDING_TABLE } from '../database/table-names.ts'
-import type { BoundStatement, Call, FaultCodes, Session } from '../database/session.ts'
+import { callsWith, type BoundStatement, type FaultCodes, type Session } from '../database/session.ts'
 import { and, checkWriteRows, or, parameter, parameterRows, parameterList } from '../database/sql-parts.ts'
 
 const table = sql.table(PENDING_TABLE)
@@ -14,6 +13,8 @@ const faults: FaultCodes = {
   'no-table': ['NOT_MIGRATED', 'the pending table is missing; create the tables first.'],
   'fence-refused': staleEpoch,
 }
+
+const { reading, writing } = callsWith(faults)
 
 /**
  * Returns the upsert of pending rows, of which an existing one keeps the greater version. Without an epoch, the rows are fenced by the
@@ -86,18 +87,12 @@ function pageOf(withPlace: boolean, excludedTables: number): RawBuilder<unknown>
 }
 
 export function createPendingTable(session: Session, flavor: Flavor, shardName: string): PendingTable {
-  const callOf = (options: CallOptions | undefined, write: boolean): Call => ({
-    write,
-    signal: options?.signal,
-    faults,
-  })
-
   return {
     async tables(options) {
       const { rows } = await session.run(
         session.shape('pending tables', () => sql`SELECT DISTINCT index_table FROM ${table}`),
         [],
-        callOf(options, false),
+        reading(options),
       )
       return rows.map((row) => toText(row.index_table))
     },
@@ -108,7 +103,7 @@ export function createPendingTable(session: Session, flavor: Flavor, shardName: 
           pageOf(after !== undefined, except.length),
         ),
         [...(after === undefined ? [] : [after.entityId, after.entityId, after.table]), ...except, limit],
-        callOf(options, false),
+        reading(options),
       )
       return rows.map((row) => ({
         entityId: row.entity_id as Uint8Array,
@@ -120,7 +115,7 @@ export function createPendingTable(session: Session, flavor: Flavor, shardName: 
     async add(rows, options) {
       if (rows.length === 0) return
       const { query, parameters } = pendingUpsert(session, flavor, rows, options.epoch)
-      await session.run(query, parameters, callOf(options, true))
+      await session.run(query, parameters, writing(options))
     },
 
     async remove(removals, options) {
@@ -144,11 +139,11 @@ export function createPendingTable(session: Session, flavor: Flavor, shardName: 
           ...removals.flatMap((removal) => [removal.entityId, removal.table, removal.before]),
           ...(epoch === undefined ? [] : [epoch]),
         ],
-        callOf(options, true),
+        writing(options),
       )
       const removed = toCount(numAffectedRows)
       if (removed === 0 && epoch !== undefined)
-        await refuseStaleEpoch(session, shardName, epoch, callOf(options, true))
+        await refuseStaleEpoch(session, shardName, epoch, writing(options))
       return removed
     },
   }

@@ -1,11 +1,8 @@
-import type { CallOptions } from '@looseleaf/core'
 import type { IndexTableSpec } from '@looseleaf/core/internal'
-import type { Call, FaultCodes, Session } from '../database/session.ts'
+import { callsWith, type Calls, type FaultCodes, type Session } from '../database/session.ts'
 
 /** Call options and compiled statements of one index table or table of claims. */
-export interface IndexCalls {
-  reading(options: CallOptions | undefined): Call
-  writing(options: CallOptions | undefined): Call
+export interface IndexCalls extends Calls {
   /** `shape` of the session, with the table's name in the key. */
   readonly shape: Session['shape']
 }
@@ -16,10 +13,8 @@ export function indexFaults({ table }: IndexTableSpec): FaultCodes {
 }
 
 export function indexCalls(session: Pick<Session, 'shape'>, spec: IndexTableSpec): IndexCalls {
-  const faults = indexFaults(spec)
   return {
-    reading: (options) => ({ write: false, signal: options?.signal, faults }),
-    writing: (options) => ({ write: true, signal: options?.signal, faults }),
+    ...callsWith(indexFaults(spec)),
     shape: (key, build, hints) => session.shape(`${spec.table} ${key}`, build, hints),
   }
 }

@@ -3,10 +3,10 @@ import { shorten, type ForeignTable, type IndexTableSpec, type TableCheck } from
 import type { Kysely } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { toText } from '../database/row-values.ts'
-import type { FaultCodes, Session } from '../database/session.ts'
+import { callsWith, type Session } from '../database/session.ts'
 import { indexTable, shardTables, type TableShape } from './schema.ts'
 
-const faults: FaultCodes = { 'no-table': ['NOT_MIGRATED', 'a table is missing.'] }
+const { reading, writing } = callsWith({ 'no-table': ['NOT_MIGRATED', 'a table is missing.'] })
 
 /** A table that never exists: names of tables that are not of indexes have this prefix. */
 const NO_TABLE = 'looseleaf_no_table'
@@ -49,8 +49,7 @@ export function createTableChecks({
   /** Reads the columns of a table; none if it is missing. */
   async function columnsOf(table: string, options: CallOptions | undefined): Promise<readonly FoundColumn[]> {
     const statement = flavor.columnsOf.statement(table).compile(db)
-    const call = { write: false, signal: options?.signal, faults }
-    const { rows } = await session.run(statement, [], call).catch((error: unknown) => {
+    const { rows } = await session.run(statement, [], reading(options)).catch((error: unknown) => {
       if (isLooseleafError(error, 'NOT_MIGRATED')) return { rows: [] }
       throw error
     })
@@ -80,7 +79,7 @@ export function createTableChecks({
     async tryCreateTable(options) {
       const statement = flavor.createLikeMissing(NO_TABLE).compile(db)
       try {
-        await session.run(statement, [], { write: true, signal: options?.signal, faults })
+        await session.run(statement, [], writing(options))
       } catch (error) {
         if (isLooseleafError(error, 'NOT_MIGRATED')) return
         if (!isLooseleafError(error, 'SHARD_DENIED')) throw error
