@@ -7,11 +7,10 @@ import {
   type EntityReplace,
   type EntityTable,
   type HandedClaim,
-  type PendingRow,
 } from '@looseleaf/core/internal'
 import { staleEpoch } from '../database/epoch-fence.ts'
 import { toNumber } from '../database/row-values.ts'
-import type { BoundStatement, Call, Session } from '../database/session.ts'
+import type { Call, Session } from '../database/session.ts'
 import { checkWriteRows } from '../database/sql-parts.ts'
 import {
   sortedById,
@@ -19,7 +18,6 @@ import {
   type EntityTableOptions,
   type LocalRowStatements,
 } from './entity-calls.ts'
-import { pendingUpsert } from './pending-table.ts'
 
 /** Bytes of bodies per statement; one longer body goes alone. As text they are twice as long, and still within any packet limit. */
 const STATEMENT_BYTES = 256 * 1024
@@ -50,11 +48,13 @@ export interface BatchedTableOptions extends EntityTableOptions {
  *
  * If step 1 or 2 ends the batch, nothing was written, and the COMMIT keeps the connection. Each statement checks its session: behind a
  * pooler that sends it to another session than the BEGIN, it fails.
+ *
+ * `around` returns the statements before the entities, pending rows included, and those behind them.
  */
 export function createEntityBatch(
   { session, flavor, shardName, table, handOver }: BatchedTableOptions,
   { statements, writing, write: send, faults, select }: EntityCalls,
-  localRows: LocalRowStatements,
+  around: LocalRowStatements,
 ): Pick<EntityTable, 'writeAll'> {
   const { parameters: sessionParameters } = flavor.ownSession
 
@@ -83,21 +83,14 @@ export function createEntityBatch(
       ...rest.flatMap<unknown>(({ id, version, body }) => [id, version, body]),
       ...stored.flatMap<unknown>(({ id, base }) => [id, base]),
     ]
-    const bound = [...pendingOf(written), ...localRows.before(written), { query, parameters, faults }]
+    const entities = { query, parameters, faults }
     try {
-      await send([...bound, ...localRows.after(written)], { signal })
+      await send([...around.before(written), entities, ...around.after(written)], { signal })
       return true
     } catch (error) {
       if (isLooseleafError(error, 'STALE_EPOCH') || isLooseleafError(error, 'ALREADY_EXISTS')) return false
       throw error
     }
-  }
-
-  function pendingOf(rows: readonly EntityReplace[]): readonly BoundStatement[] {
-    const pending = rows.flatMap(({ id, version, deferred = [] }): readonly PendingRow[] =>
-      deferred.map((index) => ({ entityId: id, table: index, version })),
-    )
-    return pending.length === 0 ? [] : [pendingUpsert(session, flavor, pending)]
   }
 
   async function lostRows(rows: readonly BatchRow[], call: Call, inner: Session): Promise<number[]> {
@@ -181,10 +174,10 @@ export function createEntityBatch(
           lostClaims = [rows.findIndex(({ id }) => idKey(id) === idKey(claim.to.entityId))]
           throw new LooseleafError('CONFLICT', `${shardName}: another entity has a claim of this batch.`)
         }
-        await inner.packet([...pendingOf(written), ...localRows.before(written)], call)
+        await inner.packet(around.before(written), call)
         await write('insertOfBatch', inserted, updated, call, inner)
         await write('overwriteOfBatch', replaced, updated, call, inner)
-        await inner.packet(localRows.after(written), call)
+        await inner.packet(around.after(written), call)
         return 'written'
       }
 

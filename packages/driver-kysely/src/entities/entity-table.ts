@@ -98,7 +98,7 @@ export function createEntityTable(options: BatchedTableOptions, localRows: Local
 
   return {
     ...createEntityCopies(options, calls),
-    ...createEntityBatch(options, calls, localRows),
+    ...createEntityBatch(options, calls, { before: beforeEntities, after: localRows.after }),
 
     async read(ids, call) {
       const found = await select('read', ids, reading(call))
