@@ -98,6 +98,18 @@ export function entityCalls({ session, flavor, shardName, table }: EntityTableOp
   }
 }
 
+/** Returns the row of each id, in order; undefined for one that was not found. */
+export function rowsOfIds<Found>(
+  ids: readonly Uint8Array[],
+  found: ReadonlyMap<string, Row>,
+  convert: (row: Row) => Found,
+): (Found | undefined)[] {
+  return ids.map((id) => {
+    const row = found.get(idKey(id))
+    return row && convert(row)
+  })
+}
+
 /** Statements that lock rows in the same order cannot deadlock. */
 export function sortedById<Item extends { readonly id: Uint8Array }>(rows: readonly Item[]): readonly Item[] {
   return rows.toSorted((a, b) => Buffer.compare(a.id, b.id))

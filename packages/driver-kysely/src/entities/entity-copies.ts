@@ -1,9 +1,9 @@
-import { idKey, type EntityChecksum, type EntityTable } from '@looseleaf/core/internal'
+import type { EntityChecksum, EntityTable } from '@looseleaf/core/internal'
 import { toCount, toNumber } from '../database/row-values.ts'
 import type { Row } from '../database/session.ts'
 import { checkWriteRows, idChunks, MAX_WRITE_ROWS } from '../database/sql-parts.ts'
 import { rangeParameters, rangeParts } from './changes-range.ts'
-import { sortedById, type EntityCalls, type EntityTableOptions } from './entity-calls.ts'
+import { rowsOfIds, sortedById, type EntityCalls, type EntityTableOptions } from './entity-calls.ts'
 
 /** The calls that copy rows from shard to shard, and compare the copies. */
 export type EntityCopies = Pick<EntityTable, 'receive' | 'discard' | 'pageOfChecksums' | 'checksums'>
@@ -59,10 +59,7 @@ export function createEntityCopies(
 
     async checksums(ids, call) {
       const found = await select('checksums', ids, reading(call))
-      return ids.map((id) => {
-        const row = found.get(idKey(id))
-        return row === undefined ? undefined : entityChecksum(row)
-      })
+      return rowsOfIds(ids, found, entityChecksum)
     },
   }
 }

@@ -20,7 +20,7 @@ import { boundedRow, lengthsOf, selectedRow } from './bounded-rows.ts'
 import { rangeParameters, rangeParts } from './changes-range.ts'
 import { createEntityBatch, type BatchedTableOptions } from './entity-batch.ts'
 import { createEntityCopies } from './entity-copies.ts'
-import { entityCalls, sortedById, type LocalRowStatements } from './entity-calls.ts'
+import { entityCalls, rowsOfIds, sortedById, type LocalRowStatements } from './entity-calls.ts'
 import { pendingUpsert } from './pending-table.ts'
 
 export function createEntityTable(options: BatchedTableOptions, localRows: LocalRowStatements): EntityTable {
@@ -84,11 +84,12 @@ export function createEntityTable(options: BatchedTableOptions, localRows: Local
     ]
   }
 
-  async function readFloor(
+  /** Sends a statement that returns one row. Only that of the catalog may be missing. */
+  async function readOne(
+    kind: 'floor' | 'floorAndNewest' | 'lastAddedId' | 'extent' | 'count',
     call: CallOptions | undefined,
-    statement: 'floor' | 'floorAndNewest' = 'floor',
   ): Promise<Row> {
-    const query = session.shape(statement, () => statements[statement]())
+    const query = session.shape(kind, () => statements[kind]())
     const [row] = (await session.run(query, [], reading(call))).rows
     if (row !== undefined) return row
     throw new LooseleafError('NOT_MIGRATED', `${shardName}: the catalog has no row; create it first.`, {
@@ -102,27 +103,18 @@ export function createEntityTable(options: BatchedTableOptions, localRows: Local
 
     async read(ids, call) {
       const found = await select('read', ids, reading(call))
-      return ids.map((id) => {
-        const row = found.get(idKey(id))
-        return row === undefined ? undefined : entityRow(row)
-      })
+      return rowsOfIds(ids, found, entityRow)
     },
 
     async readBounded(ids, maxBody, call) {
       const found = await select('readBounded', ids, reading(call), [maxBody])
       const lengths = await lengthsOf(calls, found.values().map(selectedRow), reading(call))
-      return ids.map((id) => {
-        const row = found.get(idKey(id))
-        return row === undefined ? undefined : boundedRow(selectedRow(row), lengths)
-      })
+      return rowsOfIds(ids, found, (row) => boundedRow(selectedRow(row), lengths))
     },
 
     async readVersions(ids, call) {
       const found = await select('readVersions', ids, reading(call))
-      return ids.map((id) => {
-        const row = found.get(idKey(id))
-        return row === undefined ? undefined : toNumber(row.version)
-      })
+      return rowsOfIds(ids, found, ({ version }) => toNumber(version))
     },
 
     async exist(ids, call) {
@@ -208,7 +200,7 @@ export function createEntityTable(options: BatchedTableOptions, localRows: Local
     },
 
     async floor(call) {
-      const row = await readFloor(call)
+      const row = await readOne('floor', call)
       return {
         floor: toNumber(row.floor),
         now: toNumber(row.now),
@@ -221,7 +213,7 @@ export function createEntityTable(options: BatchedTableOptions, localRows: Local
       const raise = async (...past: readonly number[]): Promise<Row> => {
         const query = session.shape(`raiseFloor ${past.length}`, () => statements.raiseFloor(past.length > 0))
         await session.run(query, past, writing(call))
-        return readFloor(call, 'floorAndNewest')
+        return readOne('floorAndNewest', call)
       }
       const raised = await raise()
       const floor = toNumber(raised.floor)
@@ -260,31 +252,17 @@ export function createEntityTable(options: BatchedTableOptions, localRows: Local
     },
 
     async lastAddedId(call) {
-      const { rows } = await session.run(
-        session.shape('lastAddedId', () => statements.lastAddedId()),
-        [],
-        reading(call),
-      )
-      return toNumber(rows[0]?.last_added_id ?? 0)
+      const row = await readOne('lastAddedId', call)
+      return toNumber(row.last_added_id ?? 0)
     },
 
     async extent(call) {
-      const { rows } = await session.run(
-        session.shape('extent', () => statements.extent()),
-        [],
-        reading(call),
-      )
-      const row = rows[0] as Row
+      const row = await readOne('extent', call)
       return { rows: toNumber(row.total), lastAddedId: toNumber(row.last_added_id ?? 0) }
     },
 
     async count(call) {
-      const { rows } = await session.run(
-        session.shape('count', () => statements.count()),
-        [],
-        reading(call),
-      )
-      const row = rows[0] as Row
+      const row = await readOne('count', call)
       const entities = toNumber(row.entities)
       return {
         entities,

@@ -10,10 +10,7 @@ export const drivers: Equivalents = {
   'driver-kysely/entities/entity-table': {
     "createEntityTable.pageByAdded: session.shape('pageByAdded', () => statements.pageByAdded()) → session.shape('', () => statements.pageByAdded())":
       aName,
-    "createEntityTable.count: session.shape('count', () => statements.count()) → session.shape('', () => statements.count())":
-      aName,
-    'createEntityTable.lastAddedId: rows[0]?.last_added_id ?? 0 → (rows[0]?.last_added_id)':
-      'NULL as a number is 0.',
+    'createEntityTable.lastAddedId: row.last_added_id ?? 0 → (row.last_added_id)': 'NULL as a number is 0.',
     'createEntityTable.extent: row.last_added_id ?? 0 → (row.last_added_id)': 'NULL as a number is 0.',
   },
   'driver-mysql/kysely/batched-swap': {
