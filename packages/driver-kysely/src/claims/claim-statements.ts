@@ -1,4 +1,4 @@
-import type { IndexTableSpec } from '@looseleaf/core/internal'
+import type { IndexRow, IndexTableSpec } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { selectedColumns } from '../indexes/index-row.ts'
@@ -23,6 +23,16 @@ export interface ClaimStatements {
    * expected entity id, those of `ownSession`.
    */
   handOver(): RawBuilder<unknown>
+}
+
+/** Returns the parameters of `take` and `takeOrFail`. */
+export function takeParameters(
+  rows: readonly IndexRow[],
+  sessionParameters: readonly unknown[],
+): readonly unknown[] {
+  return rows.flatMap(({ key, entityId, version }, i) =>
+    i === 0 ? [...key, entityId, ...sessionParameters, version] : [...key, entityId, version],
+  )
 }
 
 export function claimStatements(spec: IndexTableSpec, flavor: Flavor): ClaimStatements {

@@ -11,10 +11,9 @@ import { indexRowReader } from '../indexes/index-row.ts'
 import type { IndexTableOptions } from '../indexes/index-table.ts'
 import { claimsByKey } from '../indexes/key-order.ts'
 import { toCount } from '../database/row-values.ts'
-import { columnNames } from '../schema/schema.ts'
 import type { Call, Session } from '../database/session.ts'
 import { checkWriteRows } from '../database/sql-parts.ts'
-import { claimStatements } from './claim-statements.ts'
+import { claimStatements, takeParameters } from './claim-statements.ts'
 
 export function createClaimTable({
   session,
@@ -26,18 +25,13 @@ export function createClaimTable({
   const directions = directionsOf(spec.columns)
   const { writing, shape } = indexCalls(session, spec)
   const { parameters: sessionParameters } = flavor.ownSession
-  const claimOf = indexRowReader(
-    spec.columns.map(({ type }) => type),
-    columnNames(spec),
-  )
+  const claimOf = indexRowReader(spec)
 
   /** Resolves with the number of changed rows if the flavor `countsChanges`. */
   async function send(rows: readonly IndexRow[], call: Call, through: Session): Promise<number> {
     const { numAffectedRows } = await through.run(
       shape(`take ${rows.length}`, () => statements.take(rows.length)),
-      claimsByKey(rows, directions).flatMap<unknown>(({ key, entityId, version }, i) =>
-        i === 0 ? [...key, entityId, ...sessionParameters, version] : [...key, entityId, version],
-      ),
+      takeParameters(claimsByKey(rows, directions), sessionParameters),
       call,
     )
     return toCount(numAffectedRows)

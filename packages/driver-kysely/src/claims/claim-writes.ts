@@ -4,7 +4,7 @@ import type { BoundStatement, FaultCodes, Session } from '../database/session.ts
 import { indexCalls, indexFaults } from '../indexes/index-calls.ts'
 import { inChunks } from '../indexes/index-writes.ts'
 import { claimsByKey } from '../indexes/key-order.ts'
-import { claimStatements } from './claim-statements.ts'
+import { claimStatements, takeParameters } from './claim-statements.ts'
 
 /** Returns statements that take claims, in the order of their keys. A claim of another entity fails its statement as `DUPLICATE_KEY`. */
 export function claimTakes(
@@ -22,13 +22,7 @@ export function claimTakes(
 
   function take(rows: readonly IndexRow[]): BoundStatement {
     const query = shape(`take or fail ${rows.length}`, () => statements.takeOrFail(rows.length))
-    const parameters = rows.flatMap<unknown>(({ key, entityId, version }, i) => [
-      ...key,
-      entityId,
-      ...(i === 0 ? sessionParameters : []),
-      version,
-    ])
-    return { query, parameters, faults }
+    return { query, parameters: takeParameters(rows, sessionParameters), faults }
   }
 
   return (rows) => inChunks(claimsByKey(rows, directions), take)

@@ -9,7 +9,7 @@ import {
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { toBigInt, toNumber } from '../database/row-values.ts'
-import { columnNames, INCLUDED } from '../schema/schema.ts'
+import { columnNames, INCLUDED, type KeyColumns } from '../schema/schema.ts'
 import type { Row } from '../database/session.ts'
 
 /** Conversions from a column's value to the port's, by the column's type. */
@@ -25,9 +25,10 @@ const keyValues: Readonly<Record<ColumnType, (value: unknown) => KeyValue>> = {
 /** Reads a row. `prefix` has the first values of its key, which the statement did not select. */
 export type IndexRowReader = (row: Row, prefix?: Key) => IndexRow
 
-/** Creates a reader of rows with key columns of these types and names, `entity_id` and `version`. */
-export function indexRowReader(types: readonly ColumnType[], names: readonly string[]): IndexRowReader {
-  const readers = types.map((type) => keyValues[type])
+/** Creates a reader of rows with these key columns, `entity_id` and `version`. */
+export function indexRowReader(spec: KeyColumns): IndexRowReader {
+  const names = columnNames(spec)
+  const readers = spec.columns.map(({ type }) => keyValues[type])
   // In a table that is not covering, a property may have this name.
   const isKeyColumn = names.includes(INCLUDED)
   return (row, prefix = []) => {

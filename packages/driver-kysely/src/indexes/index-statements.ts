@@ -15,8 +15,6 @@ import { joinedScans } from './joined-scans.ts'
 
 /** The statements of one index table. Each docstring lists the parameters in their order. */
 export interface IndexStatements {
-  /** Names of the columns with the key. */
-  readonly columns: readonly string[]
   /**
    * Parameters: key, entity id and version of each row, and its included bytes in a `covering` table. The parameters of
    * `ownSession` stand before the first version.
@@ -41,8 +39,7 @@ export interface IndexStatements {
 
 export function indexStatements(spec: IndexTableSpec, flavor: Flavor, entityTable: string): IndexStatements {
   const table = sql.table(spec.table)
-  const columns = columnNames(spec)
-  const key = [...columns, 'entity_id']
+  const key = [...columnNames(spec), 'entity_id']
   const refs = (names: readonly string[]): RawBuilder<unknown> => sql.join(names.map((name) => sql.ref(name)))
   const version = sql.ref('version')
   const stored = (name: string): RawBuilder<unknown> => sql.ref(`${spec.table}.${name}`)
@@ -54,8 +51,6 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor, entityTabl
   ])
 
   return {
-    columns,
-
     upsert(count) {
       const all = [...key, 'version', ...(spec.covering ? [INCLUDED] : [])]
       // In another session the number of this prepared upsert may belong to one for another table.

@@ -42,15 +42,7 @@ export function createIndexTable(options: IndexTableOptions): IndexTable {
   const { reading, writing, shape } = indexCalls(session, spec)
   const { parameters: sessionParameters } = flavor.ownSession
 
-  const indexRow = indexRowReader(
-    spec.columns.map(({ type }) => type),
-    statements.columns,
-  )
-
-  function rowsOf(scan: IndexScan, rows: readonly Row[]): readonly IndexRow[] {
-    const prefix = readPrefix(spec, scan.prefix)
-    return rows.map((row) => indexRow(row, prefix))
-  }
+  const indexRow = indexRowReader(spec)
 
   async function select(
     { shape: key, build, parameters, guardAt, keep }: ParameterizedSql,
@@ -91,6 +83,11 @@ export function createIndexTable(options: IndexTableOptions): IndexTable {
       // A single scan is not a part of a UNION, so its rows are sorted.
       return scans.length === 1 ? page : sortedByScan(page, order, directions)
     })
+
+  const scanMany: IndexTable['scanMany'] = async (scans, call) => {
+    const found = await selectAll(scans, statements.scan, call)
+    return pagesOf(scans, found, (row) => row)
+  }
 
   return {
     async upsert(rows, call) {
@@ -139,12 +136,9 @@ export function createIndexTable(options: IndexTableOptions): IndexTable {
       return toCount((await session.run(query, [version, entityId], writing(call))).numAffectedRows)
     },
 
-    scan: async (scan, call) => rowsOf(scan, await select(statements.scan(scan), call)),
+    scan: async (scan, call) => (await scanMany([scan], call))[0]!,
 
-    async scanMany(scans, call) {
-      const found = await selectAll(scans, statements.scan, call)
-      return pagesOf(scans, found, (row) => row)
-    },
+    scanMany,
 
     async scanEntities(scans, call) {
       const found = await selectAll(scans, statements.scanEntities, call, joinedParts)

@@ -21,7 +21,6 @@ export function createRowsOf(session: Session, flavor: Flavor): Shard['rowsOf'] 
   ): Promise<readonly { readonly spec: IndexTableSpec; readonly row: IndexRow }[]> {
     const names = specs.map(({ table }) => table)
     const types = (specs[0] as IndexTableSpec).columns.map(({ type }) => type)
-    const columns = types.map((_, i) => `k${i}`)
     const build = () => {
       const branches = specs.map((spec, number) => {
         const keyColumns = columnNames(spec)
@@ -46,7 +45,7 @@ export function createRowsOf(session: Session, flavor: Flavor): Shard['rowsOf'] 
       specs.flatMap(() => ids),
       { write: false, signal, faults },
     )
-    const read = indexRowReader(types, columns)
+    const read = indexRowReader({ columns: types.map((type, i) => ({ name: `k${i}`, type })) })
     return rows.map((row) => ({ spec: specs[toNumber(row.nr)] as IndexTableSpec, row: read(row) }))
   }
 

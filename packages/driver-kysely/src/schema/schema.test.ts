@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { columnNames } from './schema.ts'
 
 const namesOf = (...names: string[]): readonly string[] =>
-  columnNames({ table: 'ix', columns: names.map((name) => ({ name, type: 'integer' })) })
+  columnNames({ columns: names.map((name) => ({ name, type: 'integer' })) })
 
 test("a column has its property's name if that is plain", () => {
   expect(namesOf('user_id', 'published', 'Tag')).toEqual(['user_id', 'published', 'Tag'])

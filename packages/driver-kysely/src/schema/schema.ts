@@ -130,11 +130,13 @@ export function indexTableStatements(spec: IndexTableSpec, flavor: Flavor): read
   return [createTable(indexTable(spec, flavor), flavor.tableOptions.keyed, keyLines), ...keyStatements]
 }
 
+export type KeyColumns = Pick<IndexTableSpec, 'columns' | 'covering'>
+
 /**
  * Returns the names of the columns that hold an index's properties, in their order: the property's name where every database
  * accepts it as a column, else `property_<place>`. The table on disk has these names, so one spec must always get the same ones.
  */
-export function columnNames(spec: IndexTableSpec): readonly string[] {
+export function columnNames(spec: KeyColumns): readonly string[] {
   const taken = new Set(['entity_id', 'version', ...(spec.covering ? [INCLUDED] : [])])
   return spec.columns.map(({ name }, i) => {
     const plain = /^[a-z][a-z0-9_]{0,59}$/i.test(name) && !/^property_\d+$/i.test(name)
