@@ -1,5 +1,10 @@
 import { copyBag, type Bag, type PropertyValue } from '@looseleaf/core'
-import type { CodecEntries, CodecEntry, StoredCodecEntry } from '@looseleaf/core/internal'
+import {
+  getOrInsert,
+  type CodecEntries,
+  type CodecEntry,
+  type StoredCodecEntry,
+} from '@looseleaf/core/internal'
 import { createShapeCandidates, hasNames } from './shape-candidates.ts'
 import { valuesOf } from './shape-values.ts'
 import {
@@ -91,9 +96,7 @@ export function createKnownCodecEntries(options: CodecEntryOptions): KnownCodecE
     const found = findNameList(names)
     if (found !== undefined) return found
     const added: NameList = { names, shape: undefined }
-    const lists = nameLists.get(names.length)
-    if (lists === undefined) nameLists.set(names.length, [added])
-    else lists.push(added)
+    getOrInsert(nameLists, names.length, () => []).push(added)
     return added
   }
 

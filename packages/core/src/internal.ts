@@ -53,6 +53,7 @@ export {
 } from './tools/bucket-ranges.ts'
 export { chunks } from './tools/chunks.ts'
 export { createGate, type Gate } from './tools/gate.ts'
+export { getOrInsert } from './tools/get-or-insert.ts'
 export { createSlots, type Slots } from './tools/slots.ts'
 export { createLane, type Lane, type LaneOptions, type WorkFor } from './tools/lane.ts'
 export { MAX_LEASE_MS } from './tools/lease.ts'

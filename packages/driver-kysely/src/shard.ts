@@ -1,6 +1,7 @@
 import { isLooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
 import {
   createGate,
+  getOrInsert,
   systemTime,
   type ClaimTable,
   type ConnectionState,
@@ -95,11 +96,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     const { session: held, close } = await session.hold(open, maxMs, reading(call))
     const tables = new Map<string, IndexTable>()
     return {
-      index(spec) {
-        let table = tables.get(spec.table)
-        if (table === undefined) tables.set(spec.table, (table = indexTableBy(held, spec)))
-        return table
-      },
+      index: (spec) => getOrInsert(tables, spec.table, () => indexTableBy(held, spec)),
       entities: entitiesBy(held),
       close,
     }
@@ -121,18 +118,10 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     pending: createPendingTable(session, flavor, name),
     codecEntries: createCodecEntryTable(session, flavor),
 
-    index(spec) {
-      let table = indexTables.get(spec.table)
-      if (table === undefined) indexTables.set(spec.table, (table = indexTableBy(session, spec)))
-      return table
-    },
+    index: (spec) => getOrInsert(indexTables, spec.table, () => indexTableBy(session, spec)),
 
-    claims(spec) {
-      let table = claimTables.get(spec.table)
-      if (table === undefined)
-        claimTables.set(spec.table, (table = createClaimTable({ session, flavor, spec, flush })))
-      return table
-    },
+    claims: (spec) =>
+      getOrInsert(claimTables, spec.table, () => createClaimTable({ session, flavor, spec, flush })),
 
     rowsOf: createRowsOf(session, flavor),
 

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { inspect } from 'node:util'
 import { isMainThread } from 'node:worker_threads'
 import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
-import { badOption, shorten, type ConnectOptions } from '@looseleaf/core/internal'
+import { badOption, getOrInsert, shorten, type ConnectOptions } from '@looseleaf/core/internal'
 import { kyselyDriver } from '@looseleaf/driver-kysely'
 import { statementTeller } from '@looseleaf/driver-kysely/internal'
 import type { KyselyShardOptions } from '@looseleaf/driver-kysely'
@@ -124,18 +124,15 @@ function withNewFiles(driver: Driver, fileAt: (address: string | object) => Shar
     ...driver,
     shardAt(address) {
       const { name, file } = fileAt(address)
-      const found = driver.shardAt!(address)
-      let shard = made.get(found)
-      if (shard === undefined) {
-        const createTables: Shard['createTables'] = async (call) => {
+      return getOrInsert(made, driver.shardAt!(address), (found) => ({
+        ...found,
+        async createTables(call) {
           if (!(await isFile(file))) requireEnding(name)
           await makeFile(file)
           if (!(await isFile(file))) throw cannotCreate(name, file)
           await found.createTables(call)
-        }
-        made.set(found, (shard = { ...found, createTables }))
-      }
-      return shard
+        },
+      }))
     },
   }
 }

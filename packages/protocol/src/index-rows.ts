@@ -1,11 +1,12 @@
 import { isLooseleafError } from '@looseleaf/core'
-import type {
-  CatalogEntry,
-  IndexRow,
-  IndexRowRemoval,
-  IndexTableSpec,
-  Key,
-  Lane,
+import {
+  getOrInsert,
+  type CatalogEntry,
+  type IndexRow,
+  type IndexRowRemoval,
+  type IndexTableSpec,
+  type Key,
+  type Lane,
 } from '@looseleaf/core/internal'
 import { shardsOfRow, tableSpec, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
 
@@ -48,12 +49,8 @@ export async function sendByTable(
   for (const row of rows) {
     const { entry, key } = row
     const spec = tableSpec(entry)
-    for (const shard of shardsOfRow(entry, placement, key, entityId)) {
-      const lanes = lanesOf(shard, spec)
-      const group = groups.get(lanes)
-      if (group === undefined) groups.set(lanes, [row])
-      else group.push(row)
-    }
+    for (const shard of shardsOfRow(entry, placement, key, entityId))
+      getOrInsert(groups, lanesOf(shard, spec), () => []).push(row)
   }
   const failures: RowFailure[] = []
   const sendGroup = async (lanes: RowLanes, group: readonly PlacedKey[]): Promise<void> => {

@@ -1,4 +1,4 @@
-import { elapsedBy, inBackground } from '@looseleaf/core/internal'
+import { elapsedBy, getOrInsert, inBackground } from '@looseleaf/core/internal'
 import {
   isRemoved,
   loadShardCatalog,
@@ -45,20 +45,13 @@ export async function forEachShard(
       // The signal has fired.
     }
     if (signal.aborted) return
-    await lookForShards(context)
+    await getOrInsert(looks, context.catalog, () => createLook(context))()
   }
 }
 
 const looks = new WeakMap<CatalogHolder, () => Promise<void>>()
 
-/** Reloads the catalog if another process has changed it. Never rejects. */
-async function lookForShards(context: EngineContext): Promise<void> {
-  const { catalog } = context
-  let look = looks.get(catalog)
-  if (look === undefined) looks.set(catalog, (look = createLook(context)))
-  await look()
-}
-
+/** Makes a look that reloads the catalog if another process has changed it. It never rejects. */
 function createLook({ driver, catalog, time }: EngineContext): () => Promise<void> {
   const elapsed = elapsedBy(time)
   let lookedAt = elapsed()

@@ -1,4 +1,11 @@
-import type { EntityInsert, IndexRow, Key, LocalRows, RowsOfTable } from '@looseleaf/core/internal'
+import {
+  getOrInsert,
+  type EntityInsert,
+  type IndexRow,
+  type Key,
+  type LocalRows,
+  type RowsOfTable,
+} from '@looseleaf/core/internal'
 import { isNearRow, shardsOfRow, tableSpec, type Placement } from '@looseleaf/index-engine/internal'
 import type { PlacedKey } from './index-rows.ts'
 
@@ -69,10 +76,8 @@ function byTable<Row>(
   if (rows.length === 0) return undefined
   const groups = new Map<string, { readonly spec: RowsOfTable<Row>['spec']; readonly rows: Row[] }>()
   for (const row of rows) {
-    const { table } = row.entry
-    let group = groups.get(table)
-    if (group === undefined) groups.set(table, (group = { spec: tableSpec(row.entry), rows: [] }))
-    group.rows.push(rowOf(row))
+    const { entry } = row
+    getOrInsert(groups, entry.table, () => ({ spec: tableSpec(entry), rows: [] })).rows.push(rowOf(row))
   }
   return [...groups.values()]
 }

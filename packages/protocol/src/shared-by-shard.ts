@@ -1,5 +1,5 @@
 import type { CallOptions } from '@looseleaf/core'
-import { untilAborted } from '@looseleaf/core/internal'
+import { getOrInsert, untilAborted } from '@looseleaf/core/internal'
 import { createSharedReading, type EngineContext } from '@looseleaf/index-engine/internal'
 
 /** Work on a shard. A signal ends the wait of its own call only. */
@@ -11,9 +11,8 @@ export type SharedWork = (context: EngineContext, shard: number, options?: CallO
 export function sharedByShard(work: (context: EngineContext, shard: number) => Promise<void>): SharedWork {
   const stores = new WeakMap<EngineContext, Map<number, () => Promise<void>>>()
   return (context, shard, options) => {
-    const rounds = stores.get(context) ?? new Map<number, () => Promise<void>>()
-    const round = rounds.get(shard) ?? createSharedReading(() => work(context, shard))
-    stores.set(context, rounds.set(shard, round))
+    const rounds = getOrInsert(stores, context, () => new Map())
+    const round = getOrInsert(rounds, shard, () => createSharedReading(() => work(context, shard)))
     return untilAborted(round(), options?.signal)
   }
 }

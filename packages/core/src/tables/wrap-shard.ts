@@ -2,6 +2,7 @@ import type { ClaimTable } from '../ports/claim-table.ts'
 import type { Shard } from '../ports/driver.ts'
 import type { IndexTable, IndexTableSpec } from '../ports/index-table.ts'
 import type { ShardSnapshot, SnapshotOptions } from '../ports/shard-snapshot.ts'
+import { getOrInsert } from '../tools/get-or-insert.ts'
 
 type Method = (...args: never[]) => unknown
 type AsyncMethod = (...args: unknown[]) => Promise<unknown>
@@ -132,14 +133,11 @@ function wrapped<Table extends object>(
 ): (spec: IndexTableSpec) => Table {
   if (replace === undefined) return open
   const known = new Map<string, Table>()
-  return (spec) => {
-    let table = known.get(spec.table)
-    if (table === undefined) {
+  return (spec) =>
+    getOrInsert(known, spec.table, () => {
       const original = open(spec)
-      known.set(spec.table, (table = withMethods(original, replace(original, spec))))
-    }
-    return table
-  }
+      return withMethods(original, replace(original, spec))
+    })
 }
 
 /** Returns an object with the own and inherited members of another, and with these in their place. */

@@ -1,4 +1,10 @@
-import type { EntityInsert, IndexTableSpec, LocalRows, RowsOfTable } from '@looseleaf/core/internal'
+import {
+  getOrInsert,
+  type EntityInsert,
+  type IndexTableSpec,
+  type LocalRows,
+  type RowsOfTable,
+} from '@looseleaf/core/internal'
 import type { BoundStatement } from '../database/session.ts'
 import { claimTakes } from '../claims/claim-writes.ts'
 import { indexWrites, type IndexWrites, type LostRow } from '../indexes/index-writes.ts'
@@ -16,16 +22,14 @@ export function createLocalRows({
   flavor,
   table,
 }: Omit<EntityTableOptions, 'shardName'>): LocalRowStatements {
+  const options = { session, flavor, entityTable: table }
   const byTable = new Map<string, TableWrites>()
 
   function writesOf(spec: IndexTableSpec): TableWrites {
-    let writes = byTable.get(spec.table)
-    if (writes === undefined) {
-      const options = { session, flavor, entityTable: table }
-      writes = { ...indexWrites(options, spec), takes: claimTakes(options, spec) }
-      byTable.set(spec.table, writes)
-    }
-    return writes
+    return getOrInsert(byTable, spec.table, () => ({
+      ...indexWrites(options, spec),
+      takes: claimTakes(options, spec),
+    }))
   }
 
   /** Gathers the rows of all entities by table, and returns the statements of each table. */
@@ -39,8 +43,7 @@ export function createLocalRows({
     for (const entity of entities) {
       if (entity.local === undefined) continue
       for (const { spec, rows } of listOf(entity.local) ?? NONE) {
-        let group = tables.get(spec.table)
-        if (group === undefined) tables.set(spec.table, (group = { spec, rows: [] }))
+        const group = getOrInsert(tables, spec.table, () => ({ spec, rows: [] }))
         for (const row of rows) group.rows.push(rowOf(row, entity))
       }
     }

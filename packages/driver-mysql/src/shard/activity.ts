@@ -1,5 +1,5 @@
 import { isLooseleafError } from '@looseleaf/core'
-import { summarise, type RunningStatement } from '@looseleaf/core/internal'
+import { getOrInsert, summarise, type RunningStatement } from '@looseleaf/core/internal'
 import { toNumber, type QueryRows, type Row } from '@looseleaf/driver-kysely/internal'
 import { sql } from 'kysely'
 
@@ -66,11 +66,7 @@ async function readHolders(
     throw error
   }
   const holders = new Map<number, number[]>()
-  for (const row of rows) {
-    const waiter = toNumber(row['waiter'])
-    const known = holders.get(waiter)
-    if (known === undefined) holders.set(waiter, [toNumber(row['holder'])])
-    else known.push(toNumber(row['holder']))
-  }
+  for (const row of rows)
+    getOrInsert(holders, toNumber(row['waiter']), () => []).push(toNumber(row['holder']))
   return holders
 }

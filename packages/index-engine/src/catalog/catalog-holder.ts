@@ -5,7 +5,7 @@ import {
   type Router,
   type Shard,
 } from '@looseleaf/core'
-import { abortedError, untilAborted } from '@looseleaf/core/internal'
+import { abortedError, getOrInsert, untilAborted } from '@looseleaf/core/internal'
 import { contentsEpochOf, mergeCatalogs, type Catalog, type PlacedCatalog } from './catalog.ts'
 import { requireEntityTable } from './entity-table.ts'
 import { createPlacement, type Placement } from './placement.ts'
@@ -121,11 +121,7 @@ export function createCatalogHolder(driver: StoreDriver, router: Router, initial
   const shardReadings = new Map<number, () => Promise<PlacedCatalog>>()
 
   function readingOf(number: number): () => Promise<PlacedCatalog> {
-    const known = shardReadings.get(number)
-    if (known !== undefined) return known
-    const made = createSharedReading(() => refusing(readShard(number)))
-    shardReadings.set(number, made)
-    return made
+    return getOrInsert(shardReadings, number, () => createSharedReading(() => refusing(readShard(number))))
   }
 
   function waitFor(read: () => Promise<PlacedCatalog>, { signal }: CallOptions = {}): Promise<PlacedCatalog> {

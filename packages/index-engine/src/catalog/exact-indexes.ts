@@ -1,5 +1,5 @@
 import type { IndexDefinitionData } from '@looseleaf/core'
-import type { CatalogEntry, ExactStep, ShardCatalog } from '@looseleaf/core/internal'
+import { getOrInsert, type CatalogEntry, type ExactStep, type ShardCatalog } from '@looseleaf/core/internal'
 import type { Catalog } from './catalog.ts'
 
 /** Tells whether most rows of an index are local, so that it is worth being exact. Claims are never exact. */
@@ -17,12 +17,11 @@ const protectedTables = new WeakMap<Catalog, ReadonlySet<string>>()
 
 /** Returns the tables of the indexes whose readers have to protect themselves. */
 export function protectedTablesOf(catalog: Catalog): ReadonlySet<string> {
-  let found = protectedTables.get(catalog)
-  if (found === undefined) {
-    found = new Set(catalog.indexes.filter(isProtected).map(({ table }) => table))
-    protectedTables.set(catalog, found)
-  }
-  return found
+  return getOrInsert(
+    protectedTables,
+    catalog,
+    ({ indexes }) => new Set(indexes.filter(isProtected).map(({ table }) => table)),
+  )
 }
 
 /** By catalog, because every write needs the steps. */
@@ -33,11 +32,8 @@ const steps = new WeakMap<ShardCatalog, ReadonlyMap<string, ExactStep>>()
  * whose epoch its commit carries: the catalogs of other shards may be a change behind.
  */
 export function exactStepsOf(catalog: ShardCatalog): ReadonlyMap<string, ExactStep> {
-  let found = steps.get(catalog)
-  if (found === undefined) {
-    const exact = catalog.indexes.filter(({ state }) => state !== 'dropped')
-    found = new Map(exact.flatMap((entry) => (entry.exact === undefined ? [] : [[entry.table, entry.exact]])))
-    steps.set(catalog, found)
-  }
-  return found
+  return getOrInsert(steps, catalog, ({ indexes }) => {
+    const present = indexes.filter(({ state }) => state !== 'dropped')
+    return new Map(present.flatMap(({ table, exact }) => (exact === undefined ? [] : [[table, exact]])))
+  })
 }

@@ -1,5 +1,10 @@
 import { LooseleafError, type Router } from '@looseleaf/core'
-import type { RouterBuckets, ShardCatalog, StoreLayout } from '@looseleaf/core/internal'
+import {
+  getOrInsert,
+  type RouterBuckets,
+  type ShardCatalog,
+  type StoreLayout,
+} from '@looseleaf/core/internal'
 import { bucketsOf, parseBuckets } from './layout.ts'
 import { ownersOf } from './owners.ts'
 import { rowPlacesOf, singleShards } from './row-places.ts'
@@ -134,15 +139,13 @@ function createServedOn(
   arrivalOf: (bucket: number) => number | undefined,
 ): Placement['servedOn'] {
   const lists = new Map<number, ReadonlyMap<number, number>>()
-  return (shard) => {
-    const known = lists.get(shard)
-    if (known !== undefined) return known
+  const list = (shard: number): ReadonlyMap<number, number> => {
     const served = new Map<number, number>()
     for (let bucket = 0; bucket < shardOfBucket.length; bucket++) {
       const arrival = shardOfBucket[bucket] === shard ? arrivalOf(bucket) : undefined
       if (arrival !== undefined) served.set(bucket, arrival)
     }
-    lists.set(shard, served)
     return served
   }
+  return (shard) => getOrInsert(lists, shard, list)
 }

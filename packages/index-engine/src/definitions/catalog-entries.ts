@@ -1,5 +1,5 @@
 import type { IndexDefinitionData } from '@looseleaf/core'
-import type { CatalogEntry, IndexTableSpec } from '@looseleaf/core/internal'
+import { getOrInsert, type CatalogEntry, type IndexTableSpec } from '@looseleaf/core/internal'
 import { definitionData } from './define-index.ts'
 import { isExpiring } from './expiring-index.ts'
 import { keyColumns } from './key-columns.ts'
@@ -93,22 +93,16 @@ export function nextGenerations(
 }
 
 /** By catalog entry, because every index row needs the spec of its table. An entry stays the same object until the process reads another catalog. */
-const specs = new WeakMap<object, IndexTableSpec>()
+const specs = new WeakMap<TableEntry, IndexTableSpec>()
 
 /** Returns the table of a catalog entry as drivers take it; the same object for the same entry. */
-export function tableSpec(
-  entry: Pick<CatalogEntry, 'table' | 'properties' | 'unique' | 'include'>,
-): IndexTableSpec {
-  let spec = specs.get(entry)
-  if (spec === undefined) {
-    const { table, unique, include } = entry
-    spec = {
-      table,
-      columns: keyColumns(entry),
-      ...(unique && { unique }),
-      ...(include && { covering: true }),
-    }
-    specs.set(entry, spec)
-  }
-  return spec
+export function tableSpec(entry: TableEntry): IndexTableSpec {
+  return getOrInsert(specs, entry, specOf)
+}
+
+type TableEntry = Pick<CatalogEntry, 'table' | 'properties' | 'unique' | 'include'>
+
+function specOf({ table, properties, unique, include }: TableEntry): IndexTableSpec {
+  const columns = keyColumns({ properties })
+  return { table, columns, ...(unique && { unique }), ...(include && { covering: true }) }
 }

@@ -2,6 +2,7 @@ import { hash as digestOf } from 'node:crypto'
 import { LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
 import {
   describeKind,
+  getOrInsert,
   ID_BYTES,
   isBytes,
   STRING_KEY_BYTES,
@@ -109,12 +110,7 @@ export function intersectionScope(
 const indexHashes = new WeakMap<object, Buffer>()
 
 function indexHash(index: IndexDefinitionData & { readonly generation: number }): Buffer {
-  let cached = indexHashes.get(index)
-  if (cached === undefined) {
-    cached = hash(`${index.name} ${index.generation}`, HASH_BYTES)
-    indexHashes.set(index, cached)
-  }
-  return cached
+  return getOrInsert(indexHashes, index, () => hash(`${index.name} ${index.generation}`, HASH_BYTES))
 }
 
 function once<T>(make: () => T): () => T {

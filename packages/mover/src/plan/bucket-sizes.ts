@@ -1,4 +1,5 @@
 import { isLooseleafError } from '@looseleaf/core'
+import { getOrInsert } from '@looseleaf/core/internal'
 import { bucketOfRow, bucketsOf } from '@looseleaf/index-engine/internal'
 import { pagesByAdded, pagesOfRows, type StoreWork } from '@looseleaf/protocol/internal'
 
@@ -28,11 +29,7 @@ export async function sizesOn(work: StoreWork, number: number): Promise<BucketSi
   const { router, catalog } = work.context
   const buckets = bucketsOf(router)
   const sizes = new Map<number, Counts>()
-  const sizeOf = (bucket: number): Counts => {
-    const size = sizes.get(bucket) ?? { ...NOTHING }
-    sizes.set(bucket, size)
-    return size
-  }
+  const sizeOf = (bucket: number): Counts => getOrInsert(sizes, bucket, () => ({ ...NOTHING }))
   for await (const page of pagesByAdded(work, number)) {
     for (const { id, body, bodyBytes } of page) {
       const size = sizeOf(buckets?.ofId(id) ?? 0)

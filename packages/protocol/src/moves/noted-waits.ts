@@ -1,4 +1,4 @@
-import { countIn, inBackground, parseObject, rangesInclude } from '@looseleaf/core/internal'
+import { countIn, getOrInsert, inBackground, parseObject, rangesInclude } from '@looseleaf/core/internal'
 import { bucketsOf, type EngineContext, type PlacedCatalog } from '@looseleaf/index-engine/internal'
 import { shardAt } from '../shards.ts'
 import { editTask } from '../task-leases.ts'
@@ -54,9 +54,8 @@ export function noteWait(
   const found = notesOf.get(context)
   const notes = found ?? new Map<number, Note>()
   notesOf.set(context, notes)
-  const note: Note = notes.get(move.id) ?? { to: move.to, waits: NO_WAITS, attempts: 0 }
+  const note = getOrInsert(notes, move.id, () => ({ to: move.to, waits: NO_WAITS, attempts: 0 }))
   note.waits = joined(note.waits, { calls: isFirst ? 1 : 0, longestMs: Math.round(waitedMs) })
-  notes.set(move.id, note)
   // The note serves all calls, so it belongs to the trace of none.
   if (found === undefined) context.events.detached(() => void follow(context, notes))
 }

@@ -1,5 +1,5 @@
 import type { CallOptions } from '@looseleaf/core'
-import { backOffMs, elapsedBy, untilAborted } from '@looseleaf/core/internal'
+import { backOffMs, elapsedBy, getOrInsert, untilAborted } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { loadOwn, swapOwn } from './own-buckets.ts'
 
@@ -34,8 +34,7 @@ export async function untilUnsealed(
   wait: SealWait,
   { signal }: CallOptions,
 ): Promise<void> {
-  const shards = waitingOf.get(context) ?? new Map<number, Set<WaitingCall>>()
-  waitingOf.set(context, shards)
+  const shards = getOrInsert(waitingOf, context, () => new Map())
   const found = shards.get(shard)
   const calls = found ?? new Set()
   shards.set(shard, calls)

@@ -1,3 +1,5 @@
+import { getOrInsert } from '@looseleaf/core/internal'
+
 /**
  * Measures how much slower a shard answers than when idle. Statements are compared only with others of their kind, so that a long page does not
  * count as a slow one.
@@ -33,8 +35,7 @@ export function createLatencyGauge(elapsed: () => number): LatencyGauge {
   return {
     record(name, milliseconds) {
       const now = elapsed()
-      const kind = kinds.get(name) ?? { recent: [], idle: Infinity, at: now }
-      kinds.set(name, kind)
+      const kind = getOrInsert(kinds, name, () => ({ recent: [], idle: Infinity, at: now }))
       kind.recent.push(milliseconds)
       if (kind.recent.length > SAMPLES) kind.recent.shift()
       if (kind.recent.length < SAMPLES) return 0

@@ -1,5 +1,5 @@
 import { isLooseleafError, type ErrorCode, type Time } from '@looseleaf/core'
-import { backOffMs, elapsedBy, type BackOff } from '@looseleaf/core/internal'
+import { backOffMs, elapsedBy, getOrInsert, type BackOff } from '@looseleaf/core/internal'
 import type { LoopShare } from '@looseleaf/index-engine/internal'
 import { createLatencyGauge, type LatencyGauge } from './latency-gauge.ts'
 import { createWaits, type ThrottleReason, type Throttled, type Waits } from './waits.ts'
@@ -72,13 +72,11 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined, sh
   const shards = new Map<number, ShardState>()
 
   function stateOf(shard: number): ShardState {
-    const state = shards.get(shard) ?? {
+    return getOrInsert(shards, shard, () => ({
       gauge: createLatencyGauge(elapsed),
       waits: createWaits(elapsed),
       pauseUntil: -Infinity,
-    }
-    shards.set(shard, state)
-    return state
+    }))
   }
 
   function rest(signal: AbortSignal | undefined): Promise<void> | undefined {

@@ -26,10 +26,6 @@ export const moves: Equivalents = {
       'Two places that compare as equal are the same.',
   },
   'driver-kysely/local-rows/local-rows': {
-    'createLocalRows.writesOf: writes === undefined → true':
-      'The statements of a table are the same whenever they are made.',
-    'createLocalRows.writesOf: byTable.set(spec.table, writes) → (nothing)':
-      'The statements of a table are the same whenever they are made.',
     'createLocalRows.statementsOf: tables.size === 0 → false': 'A shortcut: without it the same is computed.',
     'createLocalRows.statementsOf: a.spec.table < b.spec.table → a.spec.table <= b.spec.table':
       'No two groups have one table.',
