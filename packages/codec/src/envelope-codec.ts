@@ -10,6 +10,7 @@ import {
   type StoreCodec,
 } from '@looseleaf/core'
 import {
+  asBuffer,
   badOption,
   describeKind,
   isBytes,
@@ -268,10 +269,6 @@ export function jsonZlibCodec(): Codec {
 /** JSON without compression. From its eleventh byte on, a body is readable by people and by the database's JSON functions. */
 export function jsonCodec(): Codec {
   return envelopeCodec({ format: jsonFormat, compression: 'none' })
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 function checkLength(raw: Buffer, rawLength: number): Buffer {

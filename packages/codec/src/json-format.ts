@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { copyBag, type Bag } from '@looseleaf/core'
-import { isDate, isBytes } from '@looseleaf/core/internal'
+import { asBuffer, isDate, isBytes } from '@looseleaf/core/internal'
 import type { BodyFormat } from './body-format.ts'
 import { damaged } from './damaged.ts'
 import { scanJson } from './json-scan.ts'
@@ -18,7 +18,7 @@ export const jsonFormat: BodyFormat = {
     scanJson(bytes)
     let json: unknown
     try {
-      json = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+      json = JSON.parse(asBuffer(bytes).toString())
     } catch {
       // The parser's error quotes stored values, so it is no cause.
       throw damaged('its text is not JSON')

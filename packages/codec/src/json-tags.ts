@@ -1,5 +1,5 @@
 import type { Bag, PropertyValue } from '@looseleaf/core'
-import { MAX_DEPTH, isDate, isBytes } from '@looseleaf/core/internal'
+import { asBuffer, MAX_DEPTH, isDate, isBytes } from '@looseleaf/core/internal'
 import { damaged } from './damaged.ts'
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
@@ -17,9 +17,7 @@ export function toJson(value: PropertyValue | Bag): Json {
   if (typeof value === 'bigint') return { $bigint: String(value) }
   if (typeof value !== 'object' || value === null) return value
   if (isDate(value)) return { $date: value.toISOString() }
-  if (isBytes(value)) {
-    return { $bytes: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64') }
-  }
+  if (isBytes(value)) return { $bytes: asBuffer(value).toString('base64') }
   if (Array.isArray(value)) return (value as readonly PropertyValue[]).map(toJson)
   const object = value as { readonly [name: string]: PropertyValue }
   const json: { [name: string]: Json } = {}

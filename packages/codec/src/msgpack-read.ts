@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Bag, PropertyValue } from '@looseleaf/core'
-import { arrayOf, MAX_DEPTH, MAX_VALUES } from '@looseleaf/core/internal'
+import { arrayOf, asBuffer, MAX_DEPTH, MAX_VALUES } from '@looseleaf/core/internal'
 import { damaged, tooManyValues } from './damaged.ts'
 import type { NestedShape, Shape } from './shape.ts'
 import { emptyNamePath, followerAt, learnName, type LearnedName } from './msgpack-names.ts'
@@ -44,7 +44,7 @@ export function readShaped(bytes: Uint8Array, shape: Shape): Bag {
 }
 
 function readAll(bytes: Uint8Array, read: () => Bag): Bag {
-  source = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  source = asBuffer(bytes)
   at = values = 0
   try {
     const bag = read()

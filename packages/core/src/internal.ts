@@ -2,6 +2,7 @@
  * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
  */
 export { arrayOf } from './platform/array-of.ts'
+export { asBuffer } from './platform/as-buffer.ts'
 export { countIn, countsIn, parseObject, toObject, textIn } from './platform/json-object.ts'
 export { messageOf, toError } from './errors/thrown.ts'
 export { isBytes, isDate, isError, isPlainObject, isPromise } from './platform/kind-of-object.ts'

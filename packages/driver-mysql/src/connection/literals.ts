@@ -1,5 +1,5 @@
 import type { LooseleafError } from '@looseleaf/core'
-import { badOption, describeKind, isBytes } from '@looseleaf/core/internal'
+import { asBuffer, badOption, describeKind, isBytes } from '@looseleaf/core/internal'
 import type { CompiledQuery } from 'kysely'
 import { sessionToken } from '../settings/session-token.ts'
 import { boundInteger } from './mysql2.ts'
@@ -47,8 +47,8 @@ export function boundValues(parameters: readonly unknown[], token: Buffer): unkn
       case 'string':
         return Buffer.from(value)
       case 'object':
-        if (value === null || Buffer.isBuffer(value)) return value
-        if (isBytes(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+        if (value === null) return value
+        if (isBytes(value)) return asBuffer(value)
         break
       default:
     }
@@ -73,9 +73,7 @@ function literal(value: unknown): string {
       return `x'${Buffer.from(value).toString('hex')}'`
     case 'object':
       if (value === null) return 'NULL'
-      if (isBytes(value)) {
-        return `x'${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}'`
-      }
+      if (isBytes(value)) return `x'${asBuffer(value).toString('hex')}'`
       break
     default:
   }

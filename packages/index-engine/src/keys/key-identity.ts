@@ -1,10 +1,10 @@
-import { isBytes, type Key } from '@looseleaf/core/internal'
+import { asBuffer, isBytes, type Key } from '@looseleaf/core/internal'
 
 /** Returns a string for maps and sets. Two keys of one index have the same string exactly if they are equal. */
 export function keyIdentity(key: Key): string {
   let identity = ''
   for (const value of key) {
-    identity += isBytes(value) ? `${value.length}:${latin1(value)}` : `${value};`
+    identity += isBytes(value) ? `${value.length}:${asBuffer(value).toString('latin1')}` : `${value};`
   }
   return identity
 }
@@ -15,8 +15,4 @@ export function isSameKey(a: Key, b: Key): boolean {
     const other = b[column]
     return isBytes(value) && isBytes(other) ? Buffer.compare(value, other) === 0 : value === other
   })
-}
-
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
 }
