@@ -1,6 +1,6 @@
 import type { Shard } from '@looseleaf/core'
-import { elapsedBy } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { elapsedBy, getOrInsert } from '@looseleaf/core/internal'
+import { createSharedReading, type EngineContext } from '@looseleaf/index-engine/internal'
 import { RELIED_MS } from '../moves/move-work.ts'
 import { createCarefulAge } from '../age.ts'
 
@@ -42,19 +42,13 @@ const looksOfContexts = new WeakMap<Parts, Looks>()
 
 /** Returns the looks of a store, which all parts of the process share. */
 export function looksOf(context: Parts): Looks {
-  let looks = looksOfContexts.get(context)
-  if (looks === undefined) looksOfContexts.set(context, (looks = createLooks(context)))
-  return looks
+  return getOrInsert(looksOfContexts, context, createLooks)
 }
 
 function createLooks(context: Parts): Looks {
   const looks = new Map<Shard, ReturnType<typeof createShardLooks>>()
   return {
-    of(server) {
-      let found = looks.get(server)
-      if (found === undefined) looks.set(server, (found = createShardLooks(server, context)))
-      return found
-    },
+    of: (server) => getOrInsert(looks, server, () => createShardLooks(server, context)),
     async close() {
       await Promise.allSettled(Array.from(looks.values(), (each) => each.inFlight))
     },
@@ -68,7 +62,6 @@ function createShardLooks(
   const elapsed = elapsedBy(time)
   let last: Look | undefined
   let inFlight: Promise<Look> | undefined
-  let following: Promise<Look> | undefined
 
   async function by<T>(ask: () => Promise<T>, epochOf: (answer: T) => number | undefined): Promise<T> {
     // Made before the question is sent, so that a look counts as older than it is.
@@ -89,11 +82,11 @@ function createShardLooks(
     return last as Look
   }
 
-  function start(): Promise<Look> {
+  const next = createSharedReading(() => {
     // Belongs to no call, because calls share it.
     inFlight = events.detached(look).finally(() => (inFlight = undefined))
     return inFlight
-  }
+  })
 
   return {
     get last() {
@@ -105,19 +98,9 @@ function createShardLooks(
     by,
     begin() {
       // A read that needs the look waits for it, and gets the error.
-      if (inFlight === undefined) start().catch(() => undefined)
+      if (inFlight === undefined) next().catch(() => undefined)
     },
-    soon: () => inFlight ?? start(),
-    next() {
-      if (inFlight === undefined) return start()
-      if (following === undefined) {
-        const begin = (): Promise<Look> => {
-          following = undefined
-          return start()
-        }
-        following = inFlight.then(begin, begin)
-      }
-      return following
-    },
+    soon: () => inFlight ?? next(),
+    next,
   }
 }
