@@ -63,24 +63,12 @@ export function propertyData({ name, type, many, of, key, order, nulls }: Indexe
 }
 
 /** Returns a property as a program writes it. */
-export function propertySpec({
-  type,
-  many,
-  of,
-  key,
-  order,
-  nulls,
-}: IndexedProperty): PropertyType | PropertyOptions {
+export function propertySpec(property: IndexedProperty): PropertyType | PropertyOptions {
+  const { name: _, type, many, ...options } = propertyData(property)
   const written: PropertyType = many ? `${type}[]` : type
-  if (of === undefined && key === undefined && order === undefined && nulls === undefined) return written
-  return Object.freeze({
-    type: written,
-    ...(of !== undefined && { of }),
-    // `parseKey` has checked it.
-    ...(key !== undefined && { key: key as PropertyOptions['key'] & string }),
-    ...(order !== undefined && { order }),
-    ...(nulls !== undefined && { nulls }),
-  })
+  if (Object.keys(options).length === 0) return written
+  // `parseKey` has checked the key.
+  return Object.freeze({ type: written, ...(options as Omit<PropertyOptions, 'type'>) })
 }
 
 /** Describes a property for people, for example `initial prefix(1) of title string desc, nulls first`. */
