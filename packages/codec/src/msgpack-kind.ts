@@ -55,19 +55,10 @@ interface Head {
   readonly valuesEach: number
 }
 
-const fixed = (bytes: number): Head => ({ lengthBytes: 0, bytes, bytesEach: 0, valuesEach: 0 })
-const counted = (lengthBytes: number, bytes = 0): Head => ({
-  lengthBytes,
-  bytes,
-  bytesEach: 1,
-  valuesEach: 0,
-})
-const nested = (lengthBytes: number, valuesEach: number): Head => ({
-  lengthBytes,
-  bytes: 0,
-  bytesEach: 0,
-  valuesEach,
-})
+const EMPTY: Head = { lengthBytes: 0, bytes: 0, bytesEach: 0, valuesEach: 0 }
+const fixed = (bytes: number): Head => ({ ...EMPTY, bytes })
+const counted = (lengthBytes: number, bytes = 0): Head => ({ ...EMPTY, lengthBytes, bytes, bytesEach: 1 })
+const nested = (lengthBytes: number, valuesEach: number): Head => ({ ...EMPTY, lengthBytes, valuesEach })
 
 const HEADS: Readonly<Record<number, Head>> = {
   0xc4: counted(1),
