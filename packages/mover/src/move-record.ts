@@ -53,16 +53,20 @@ export interface MoveCounts {
   emptied: number
 }
 
-/** A complete comparison of all copies with the source. */
-export interface SavedVerification {
+/** A complete comparison of copies with their entities. */
+export interface Verification {
   /** Entities, tombstones, index rows and claims that were compared. */
   readonly rows: number
-  /** Milliseconds since 1970 when it was complete, by the clock of the mover. */
-  readonly at: number
+  readonly at: Date
   /** Host and process id of the mover. */
   readonly by: string
-  /** True once entities were copied that were written since. */
+  /** True if entities of these buckets were written since. The copies of the last writes are compared under the seal of their buckets. */
   readonly stale: boolean
+}
+
+interface SavedVerification extends Omit<Verification, 'at'> {
+  /** Milliseconds since 1970, by the clock of the mover. */
+  readonly at: number
 }
 
 /**
@@ -101,6 +105,8 @@ export interface MoveRecord {
   waitsFor: string
 }
 
+const COUNTS = ['read', 'entities', 'rows', 'claims', 'late', 'compared', 'emptied'] as const
+
 export function freshRecord({ from, buckets }: Pick<LayoutMove, 'from' | 'buckets'>): MoveRecord {
   return {
     step: 'copying',
@@ -111,7 +117,7 @@ export function freshRecord({ from, buckets }: Pick<LayoutMove, 'from' | 'bucket
     attempt: 0,
     last: undefined,
     tables: [],
-    counts: { read: 0, entities: 0, rows: 0, claims: 0, late: 0, compared: 0, emptied: 0 },
+    counts: countsIn({}, COUNTS),
     total: 0,
     verified: undefined,
     seals: [],
@@ -122,8 +128,6 @@ export function freshRecord({ from, buckets }: Pick<LayoutMove, 'from' | 'bucket
     waitsFor: '',
   }
 }
-
-const COUNTS = ['read', 'entities', 'rows', 'claims', 'late', 'compared', 'emptied'] as const
 
 /** Parses the JSON of a record. Returns undefined for any other text. */
 export function recordFromText(text: string): MoveRecord | undefined {

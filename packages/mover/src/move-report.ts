@@ -21,6 +21,7 @@ import {
   type MoveCounts,
   type MoveRecord,
   type MoveStep,
+  type Verification,
 } from './move-record.ts'
 import { openMoves } from './open-moves.ts'
 import { amountOf } from './progress.ts'
@@ -67,17 +68,6 @@ export interface MoveReport {
   readonly back: 'undo' | 'move' | undefined
   /** The commands that do the same. */
   readonly commands: MoveCommands
-}
-
-/** A complete comparison of copies with their entities. */
-export interface Verification {
-  /** Entities, tombstones, index rows and claims that were compared. */
-  readonly rows: number
-  readonly at: Date
-  /** Host and process id of the mover. */
-  readonly by: string
-  /** True if entities of these buckets were written since. The copies of the last writes are compared under the seal of their buckets. */
-  readonly stale: boolean
 }
 
 const NEXT: Readonly<Record<MoveStep, string | undefined>> = {

@@ -70,11 +70,12 @@ export function createMeter(
 }
 
 /** Returns the amount of the work. Every row is read for its copy, and again for the comparison. */
-export function amountOf({ step, total, rate, counts: { read } }: MoveRecord): {
-  readonly total: number
-  readonly rate: number
-  readonly timeLeftMs: number | undefined
-} {
+export function amountOf({
+  step,
+  total,
+  rate,
+  counts: { read },
+}: MoveRecord): Pick<MoveProgress, 'total' | 'rate' | 'timeLeftMs'> {
   const planned = Math.max(read, 2 * total)
   const isOver = step !== 'copying' && step !== 'checking'
   const timeLeftMs = rate > 0 && total > 0 ? Math.round(((planned - read) / rate) * 1_000) : undefined

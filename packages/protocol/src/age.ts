@@ -14,12 +14,7 @@ export function createAge(time: Time, milliseconds: number): () => boolean {
 
 /** Does the same, and is also true if the machine's clock was set back. */
 export function createCarefulAge(time: Time, milliseconds: number): () => boolean {
-  const elapsed = elapsedBy(time)
-  const until = elapsed() + milliseconds
   const wallFrom = time.now()
-  return () => {
-    if (elapsed() >= until) return true
-    const wall = time.now()
-    return wall < wallFrom || wall >= wallFrom + milliseconds
-  }
+  const isOver = createAge(time, milliseconds)
+  return () => isOver() || time.now() < wallFrom
 }

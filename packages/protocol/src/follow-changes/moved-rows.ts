@@ -1,5 +1,5 @@
 import { parseId } from '@looseleaf/core'
-import { bucketsIn, type AwayBuckets, type UpdatedPlace } from '@looseleaf/core/internal'
+import { bucketsIn, type ArrivedBuckets, type AwayBuckets, type UpdatedPlace } from '@looseleaf/core/internal'
 import { bucketsOf, isPending, type EngineContext } from '@looseleaf/index-engine/internal'
 import { loadOwn, type OwnBuckets } from '../moves/own-buckets.ts'
 import type { FollowedPlace } from '../purged.ts'
@@ -203,11 +203,7 @@ function after<Value, Result>(
   return isPending(value) ? value.then(then) : then(value)
 }
 
-interface Arrival {
-  readonly move: number
-  readonly from: number
-  readonly begin: number
-}
+type Arrival = Pick<ArrivedBuckets, 'move' | 'from' | 'begin'>
 
 interface OtherShard {
   /** Floor at which the follower began there when this was read. */

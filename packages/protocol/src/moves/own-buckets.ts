@@ -5,6 +5,7 @@ import {
   withoutRanges,
   type CatalogChangeOptions,
   type LayoutMove,
+  type LeavingBuckets,
   type ShardCatalog,
   type ShardServes,
 } from '@looseleaf/core/internal'
@@ -136,11 +137,7 @@ export function announcedIn({ catalog }: OwnBuckets, move: PlacedMove): LayoutMo
   return catalog.layout?.moves?.find((each) => isSameMove(each, move))
 }
 
-interface Motion {
-  readonly move: number
-  readonly attempt: number
-  readonly buckets: string
-}
+type Motion = Pick<LeavingBuckets, 'move' | 'attempt' | 'buckets'>
 
 export function bucketsOfMove(records: readonly Motion[] | undefined, move: number): string {
   return unionOfRanges(...ofMove(records, move).map(({ buckets }) => buckets))
