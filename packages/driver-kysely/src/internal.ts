@@ -3,6 +3,7 @@
  */
 export { clientFailure, type ClientFailure } from './database/client-failure.ts'
 export {
+  codeOf,
   sumOf,
   sumOfBody,
   type BatchedSwap,

@@ -1,5 +1,6 @@
 import { LooseleafError } from '@looseleaf/core'
 import { platformTime } from '@looseleaf/core/internal'
+import { codeOf } from '@looseleaf/driver-kysely/internal'
 import Database from 'better-sqlite3'
 import { checkNativeFile } from './check-native-file.ts'
 import { isBusy, pauseForLock } from './connection.ts'
@@ -60,7 +61,5 @@ export async function openDatabase({
 
 function openError(file: string, error: unknown): LooseleafError {
   const { kind, message, ...rest } = sqliteFault(error)
-  const code =
-    kind === 'duplicate' || kind === 'no-table' || kind === 'fence-refused' ? 'STATEMENT_FAILED' : kind
-  return new LooseleafError(code, `${file}: ${message}`, { shard: file, ...rest })
+  return new LooseleafError(codeOf(kind), `${file}: ${message}`, { shard: file, ...rest })
 }

@@ -166,6 +166,11 @@ export interface BatchedSwap {
 /** Faults whose error code depends on the table: `duplicate` of a catalog is not that of an entity. */
 export type TableFault = 'duplicate' | 'no-table' | 'fence-refused'
 
+/** Returns the error code of a fault for which no table has a code. */
+export function codeOf(kind: Fault['kind']): ErrorCode {
+  return kind === 'duplicate' || kind === 'no-table' || kind === 'fence-refused' ? 'STATEMENT_FAILED' : kind
+}
+
 export interface Fault {
   readonly kind: TableFault | ErrorCode
   /** Describes the fault without values, statements or credentials. */

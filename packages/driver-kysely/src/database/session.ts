@@ -8,7 +8,7 @@ import {
   type QueryResult,
   type RawBuilder,
 } from 'kysely'
-import type { Flavor, TableFault } from './flavor.ts'
+import { codeOf, type Flavor, type TableFault } from './flavor.ts'
 import { createHeldSession, type HeldSession, type OpenSnapshot } from './held-session.ts'
 import type { PacketConnection } from './packet-connection.ts'
 import { CODEC_TABLE, META_TABLE, PENDING_TABLE, TASK_TABLE } from './table-names.ts'
@@ -127,10 +127,7 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
     if (isLooseleafError(error)) return error
     const { kind, message, table, ...rest } = flavor.faultOf(error, mayHaveWritten)
     if (kind === 'no-table' && isShardTable(table)) return missingTable(name, table, rest.cause)
-    const [code, sentence] =
-      kind === 'duplicate' || kind === 'no-table' || kind === 'fence-refused'
-        ? (faults[kind] ?? (['STATEMENT_FAILED', message] as const))
-        : ([kind, message] as const)
+    const [code, sentence] = faults[kind as TableFault] ?? [codeOf(kind), message]
     return new LooseleafError(code, `${name}: ${sentence}`, { shard: name, ...rest })
   }
 

@@ -1,6 +1,6 @@
 import { LooseleafError, isLooseleafError } from '@looseleaf/core'
 import { platformTime } from '@looseleaf/core/internal'
-import type { StatementTeller } from '@looseleaf/driver-kysely/internal'
+import { codeOf, type StatementTeller } from '@looseleaf/driver-kysely/internal'
 import type { Health } from '../bounds/breaker.ts'
 import { withDeadline } from '../bounds/with-deadline.ts'
 import { mysqlFault, saysDown, sessionError } from '../errors/errors.ts'
@@ -85,7 +85,5 @@ function openingError(name: string, connectTimeoutMs: number, error: unknown): L
       { shard: name, ...rest },
     )
   }
-  const code =
-    kind === 'duplicate' || kind === 'no-table' || kind === 'fence-refused' ? 'STATEMENT_FAILED' : kind
-  return new LooseleafError(code, `${name}: ${message}`, { shard: name, ...rest })
+  return new LooseleafError(codeOf(kind), `${name}: ${message}`, { shard: name, ...rest })
 }
