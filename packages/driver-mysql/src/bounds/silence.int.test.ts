@@ -9,8 +9,7 @@ import { cleanUp, freshBench, settings as usual, threadsAt } from '../../test/be
 import type { Silence, TcpProxy } from '../../test/tcp-proxy.ts'
 import { until } from '../../test/until.ts'
 import { parseShardAddress } from '../connection/shard-address.ts'
-import { connectShard, type ShardSettings } from '../shard/connect-shard.ts'
-import type { Pool } from '../shard/pool.ts'
+import { connectShard, type ShardPool, type ShardSettings } from '../shard/connect-shard.ts'
 
 const SIZE = 4
 
@@ -18,7 +17,7 @@ const bench = await freshBench()
 let proxy: TcpProxy
 let through: string
 let observer: Connection
-let pool: Pool
+let pool: ShardPool
 
 beforeEach(async () => {
   const behind = await bench.behindProxy()
@@ -27,7 +26,7 @@ beforeEach(async () => {
   observer = await bench.observe()
 })
 
-function openPool(settings: Partial<ShardSettings> = {}): Pool {
+function openPool(settings: Partial<ShardSettings> = {}): ShardPool {
   pool = connectShard(parseShardAddress(through, 'MySQL shard 0', undefined), {
     ...usual,
     poolSize: SIZE,
@@ -63,7 +62,8 @@ async function expectWholePool(): Promise<void> {
   await until(async () => {
     // Each look uses the connections, so none of them is closed as idle.
     const codes = await askAll(SIZE, 'SELECT SLEEP(0.01)')
-    const isWhole = codes.every((code) => code === 'ok') && pool.connections === SIZE && pool.waiting === 0
+    const isWhole =
+      codes.every((code) => code === 'ok') && pool.state().open === SIZE && pool.state().waiting === 0
     return isWhole && proxy.open === SIZE && (await threadsAt(observer)).length === SIZE
   })
 }
@@ -114,7 +114,7 @@ test('a silent listener costs a call its wait for a connection, and no place in 
   for (let round = 0; round < 5; round++) {
     expect(await askAll(SIZE * 5, 'SELECT 1')).toEqual(Array(SIZE * 5).fill('SHARD_UNAVAILABLE'))
   }
-  await until(() => pool.connections === 0)
+  await until(() => pool.state().open === 0)
   proxy.silence = 'none'
   await until(async () => (await askAll(1, 'SELECT 1'))[0] === 'ok')
 })
@@ -129,7 +129,7 @@ test('slow statements are killed on the server, and hundreds of them leave no co
     expired += codes.filter((code) => code === 'CALL_DEADLINE').length
   }
   await until(async () => (await threadsAt(observer)).length === 0 && proxy.open === 0)
-  expect(pool.connections).toBe(0)
+  expect(pool.state().open).toBe(0)
 })
 
 test('an abandoned connection is closed at once, although its goodbye is not answered', async () => {
@@ -141,11 +141,11 @@ test('an abandoned connection is closed at once, although its goodbye is not ans
   const ofDriver = (): number =>
     made.filter((socket) => socket.remotePort === proxy.port && !socket.destroyed).length
   await expectWholePool()
-  expect(pool.connections).toBe(SIZE)
+  expect(pool.state().open).toBe(SIZE)
   expect(ofDriver()).toBe(SIZE)
   proxy.silence = 'both'
   for (let round = 0; round < 5; round++) await askAll(SIZE, 'SELECT 1')
-  await until(() => pool.connections === 0 && ofDriver() === 0)
+  await until(() => pool.state().open === 0 && ofDriver() === 0)
   // The network has not noticed the loss.
   expect(proxy.open).toBeGreaterThanOrEqual(SIZE)
 })
@@ -168,7 +168,7 @@ test('hundreds of expiries leave no sockets, no timers and no bodies in memory',
   openPool({ poolSize: size, deadlineMs: 250, idleMs: 2_000 })
   // A call without a connection of its own would wait for one in vain, and its attempt to connect would hold a place for a second.
   const isWhole = async (): Promise<boolean> =>
-    (await askAll(size, 'SELECT SLEEP(0.01)')).every((code) => code === 'ok') && pool.idle === size
+    (await askAll(size, 'SELECT SLEEP(0.01)')).every((code) => code === 'ok') && pool.state().idle === size
   const expire = async (times: number): Promise<void> => {
     let expired = 0
     while (expired < times) {
@@ -179,7 +179,7 @@ test('hundreds of expiries leave no sockets, no timers and no bodies in memory',
       expired += codes.filter((code) => code === 'CALL_DEADLINE').length
     }
     proxy.silence = 'none'
-    await until(() => pool.connections === 0 && proxy.sockets === 0)
+    await until(() => pool.state().open === 0 && proxy.sockets === 0)
   }
   await expire(20)
   const [memory, sockets, timers] = [inUse(), resources('TCPSocketWrap'), resources('Timeout')]
@@ -190,7 +190,7 @@ test('hundreds of expiries leave no sockets, no timers and no bodies in memory',
   await until(() => resources('Timeout') - timers < 20)
   // Kept bodies would be 100 MB.
   await until(() => inUse() - memory < 40 * BODY)
-  expect(pool.connections).toBe(0)
+  expect(pool.state().open).toBe(0)
 })
 
 test('a call that waits for a connection leaves the queue at its signal', async () => {
@@ -198,9 +198,9 @@ test('a call that waits for a connection leaves the queue at its signal', async 
   const held = await pool.acquire()
   const controller = new AbortController()
   const waiting = pool.acquire(controller.signal)
-  expect(pool.waiting).toBe(1)
+  expect(pool.state().waiting).toBe(1)
   controller.abort()
   await expect(waiting).rejects.toMatchObject({ code: 'ABORTED' })
-  expect(pool.waiting).toBe(0)
+  expect(pool.state().waiting).toBe(0)
   pool.release(held)
 })

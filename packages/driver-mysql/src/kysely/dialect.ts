@@ -7,10 +7,10 @@ import {
   type Driver,
 } from 'kysely'
 import type { Connection } from '../connection/connection.ts'
-import type { Pool } from '../shard/pool.ts'
+import type { CallPool } from '../shard/pool.ts'
 
 /** Creates a dialect with Kysely's compiler for MySQL and the connections of this pool. */
-export function mysqlDialect(pool: Pool): Dialect {
+export function mysqlDialect(pool: CallPool): Dialect {
   return {
     createAdapter: () => new MysqlAdapter(),
     createDriver: () => createKyselyDriver(pool),
@@ -19,7 +19,7 @@ export function mysqlDialect(pool: Pool): Dialect {
   }
 }
 
-function createKyselyDriver(pool: Pool): Driver {
+function createKyselyDriver(pool: CallPool): Driver {
   // Kysely passes the connections that this driver has returned.
   const connectionOf = (connection: DatabaseConnection): Connection => connection as Connection
 

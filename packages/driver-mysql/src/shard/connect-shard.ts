@@ -7,7 +7,7 @@ import { createKiller } from '../connection/killer.ts'
 import { openConnection } from '../connection/open-connection.ts'
 import type { ShardAddress } from '../connection/shard-address.ts'
 import { snapshotsOf } from './open-snapshot.ts'
-import { createPool, type Pool } from './pool.ts'
+import { createPool, type CallPool, type Pool } from './pool.ts'
 
 /** Bounds that a program has no reason to choose. Tests choose others. */
 export interface ShardTuning {
@@ -33,7 +33,7 @@ export interface ShardSettings extends ShardTuning {
   readonly idleMs: number
 }
 
-export interface ShardPool extends Pool {
+export interface ShardPool extends CallPool {
   /** True while calls are rejected without being sent. */
   readonly isRefusing: boolean
   state(): ConnectionState
@@ -138,17 +138,7 @@ export function connectShard(
     get isRefusing() {
       return breaker.isRefusing
     },
-    get connections() {
-      return pool.connections
-    },
-    get idle() {
-      return pool.idle
-    },
-    get waiting() {
-      return pool.waiting
-    },
     ...watched(pool),
-    rejectWaiting,
     openSnapshot: snapshotsOf(watched(snapshots), settings.deadlineMs),
     state: () => ({
       open: pool.connections,

@@ -23,14 +23,17 @@ export interface PoolOptions {
 }
 
 /** Connections to one server. A connection is opened on demand, and used by one call at a time. */
-export interface Pool {
+export interface CallPool {
   /** Resolves with a connection. Rejects with `SHARD_BUSY`, `ABORTED`, `CLOSED`, or the error of opening a connection. */
   acquire(signal?: AbortSignal): Promise<Connection>
   /** Returns a connection to the pool, which drops it if it is not usable. */
   release(connection: Connection): void
+  close(): Promise<void>
+}
+
+export interface Pool extends CallPool {
   /** Rejects every call that waits for a connection. */
   rejectWaiting(error: unknown): void
-  close(): Promise<void>
   /** Connections that are open or opening. */
   readonly connections: number
   /** Open connections that are not in use. */
