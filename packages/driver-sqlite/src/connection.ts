@@ -38,8 +38,13 @@ export interface Connection extends PacketConnection {
   end(statement: 'COMMIT' | 'ROLLBACK'): Promise<void>
 }
 
+export interface Connections {
+  acquire(): Connection
+  close(): void
+}
+
 /** Creates the connections of a file. Each statement runs in its own turn of the event loop, and no wait for a lock blocks the process. */
-export function createConnections(options: ConnectionOptions): { acquire(): Connection } {
+export function createConnections(options: ConnectionOptions): Connections {
   const { database, deadlineMs, statements, files = noFiles } = options
   const prepared = new Map<string, Database.Statement>()
   /** Call with an open transaction, and a promise for its end. */
@@ -190,6 +195,7 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
       }
       return connection
     },
+    close: () => void database.close(),
   }
 }
 

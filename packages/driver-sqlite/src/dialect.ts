@@ -1,5 +1,5 @@
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, type Dialect, type Driver } from 'kysely'
-import { createConnections, type Connection, type ConnectionOptions } from './connection.ts'
+import { createConnections, type Connection, type ConnectionOptions, type Connections } from './connection.ts'
 
 /** Lets callers share the connection. Kysely's own dialect allows one caller at a time, so a wait for a lock would block readers. */
 class SharedConnectionAdapter extends SqliteAdapter {
@@ -22,12 +22,12 @@ export function sqliteDialect(options: ConnectionOptions | (() => Promise<Connec
 }
 
 function createKyselyDriver(options: ConnectionOptions | (() => Promise<ConnectionOptions>)): Driver {
-  let opened = typeof options === 'function' ? undefined : connectionsTo(options)
-  let opening: Promise<DatabaseConnections> | undefined
+  let opened = typeof options === 'function' ? undefined : createConnections(options)
+  let opening: Promise<Connections> | undefined
 
-  async function open(): Promise<DatabaseConnections> {
+  async function open(): Promise<Connections> {
     // A function is given if nothing is open.
-    opened = connectionsTo(await (options as () => Promise<ConnectionOptions>)())
+    opened = createConnections(await (options as () => Promise<ConnectionOptions>)())
     return opened
   }
 
@@ -45,13 +45,4 @@ function createKyselyDriver(options: ConnectionOptions | (() => Promise<Connecti
     rollbackTransaction: (connection) => (connection as Connection).end('ROLLBACK'),
     destroy: async () => opened?.close(),
   }
-}
-
-interface DatabaseConnections {
-  acquire(): Connection
-  close(): void
-}
-
-function connectionsTo(options: ConnectionOptions): DatabaseConnections {
-  return { ...createConnections(options), close: () => options.database.close() }
 }
