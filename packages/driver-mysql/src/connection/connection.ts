@@ -12,6 +12,7 @@ import { withDeadline } from '../bounds/with-deadline.ts'
 import {
   clientError,
   endsConnection,
+  hasCode,
   otherSessionReason,
   isOtherSession,
   refusesPrepared,
@@ -106,7 +107,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   function reportFailure(error: unknown, began: number): void {
     if (endsConnection(error)) destroy()
     // A missed deadline proves nothing about the server. The connection that kills the session reports its own outcome.
-    if (codeOf(error) === 'CALL_DEADLINE') kill()
+    if (hasCode(error, 'CALL_DEADLINE')) kill()
     else if (saysDown(error)) health.failed(began)
     else health.answered()
   }

@@ -3,7 +3,7 @@ import { platformTime } from '@looseleaf/core/internal'
 import { codeOf, type StatementTeller } from '@looseleaf/driver-kysely/internal'
 import type { Health } from '../bounds/breaker.ts'
 import { withDeadline } from '../bounds/with-deadline.ts'
-import { mysqlFault, saysDown, sessionError } from '../errors/errors.ts'
+import { hasCode, mysqlFault, saysDown, sessionError } from '../errors/errors.ts'
 import { sessionMismatch } from '../settings/answer-status.ts'
 import {
   checkSession,
@@ -65,20 +65,17 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
       health.answered()
       throw error
     }
-    if (isSilence(error) && client?.isHeard === false) health.silent(began)
-    else if (isSilence(error) || saysDown(error)) health.failed(began)
+    const isSilence = hasCode(error, 'CALL_DEADLINE')
+    if (isSilence && client?.isHeard === false) health.silent(began)
+    else if (isSilence || saysDown(error)) health.failed(began)
     else health.answered()
     throw openingError(address.name, connectTimeoutMs, error)
   }
 }
 
-function isSilence(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === 'CALL_DEADLINE'
-}
-
 function openingError(name: string, connectTimeoutMs: number, error: unknown): LooseleafError {
   const { kind, message, ...rest } = mysqlFault(error, false)
-  if (isSilence(error)) {
+  if (hasCode(error, 'CALL_DEADLINE')) {
     return new LooseleafError(
       'SHARD_UNAVAILABLE',
       `${name}: no connection could be opened within ${connectTimeoutMs} ms.`,

@@ -1,11 +1,5 @@
 import type { HintedQuery, PacketAnswer } from '@looseleaf/driver-kysely/internal'
-import {
-  clientError,
-  isMissingAnswers,
-  isOtherSession,
-  refusesPackets,
-  sessionError,
-} from '../errors/errors.ts'
+import { clientError, hasCode, isOtherSession, refusesPackets, sessionError } from '../errors/errors.ts'
 import { sessionMismatch } from '../settings/answer-status.ts'
 import { tokenStatement } from '../settings/session-token.ts'
 import { bytesOf, textOf } from './literals.ts'
@@ -117,7 +111,7 @@ export function createPackets(
         use.isRefused = true
         return undefined
       }
-      if (isMissingAnswers(error)) use.isRefused = true
+      if (hasCode(error, 'ANSWERS_MISSING')) use.isRefused = true
       // The first statement of another session fails. If a later one does, the earlier ones were in this session or in a third one.
       if (isOtherSession(error)) return failed(sessionError(error.reason, answers.length > 1))
       if (isUsable()) await rollBack()

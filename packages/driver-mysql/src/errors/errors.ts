@@ -56,7 +56,12 @@ export function sessionError(reason: string, unsure: boolean): SessionError {
 }
 
 export function isOtherSession(error: unknown): error is SessionError {
-  return (error as { code?: unknown } | undefined)?.code === 'OTHER_SESSION'
+  return hasCode(error, 'OTHER_SESSION')
+}
+
+/** Tells whether an error is one of this driver's connections with this code. */
+export function hasCode(error: unknown, code: ClientError['code'] | SessionError['code']): boolean {
+  return (error as { code?: unknown } | null | undefined)?.code === code
 }
 
 /** Returns why a server's error proves that a statement reached another session; undefined for every other error. */
@@ -113,10 +118,6 @@ export function refusesPrepared(error: unknown): boolean {
 export function refusesPackets(error: unknown): boolean {
   const number = serverNumber(error) ?? 0
   return number === NOT_ALLOWED || refusedOutright.has(number)
-}
-
-export function isMissingAnswers(error: unknown): boolean {
-  return (error as { code?: unknown } | undefined)?.code === 'ANSWERS_MISSING'
 }
 
 /** Tells whether the server cannot be reached or is shutting down. */
