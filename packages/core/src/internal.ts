@@ -7,7 +7,7 @@ export { countIn, countsIn, parseObject, toObject, textIn } from './platform/jso
 export { messageOf, toError } from './errors/thrown.ts'
 export { isBytes, isDate, isError, isPlainObject, isPromise } from './platform/kind-of-object.ts'
 export { bytesText, counted, decimal, durationText, grouped } from './platform/number-text.ts'
-export { platformTime, type PlatformTime } from './platform/platform-time.ts'
+export { platformTime } from './platform/platform-time.ts'
 export {
   badOption,
   describeKind,
@@ -18,15 +18,8 @@ export {
 } from './errors/errors.ts'
 export { valuesOf } from './errors/values-of.ts'
 export { backgroundBackOff, backOffMs, type BackOff } from './tools/back-off.ts'
-export { backgroundLoop, type BackgroundLoopOptions } from './tools/background-loop.ts'
-export {
-  guarded,
-  guardedMethod,
-  onRejected,
-  takeCallbacks,
-  withCallbacks,
-  type TakenCallbacks,
-} from './tools/callbacks.ts'
+export { backgroundLoop } from './tools/background-loop.ts'
+export { guarded, guardedMethod, onRejected, takeCallbacks, withCallbacks } from './tools/callbacks.ts'
 export { checkNode } from './tools/check-node.ts'
 export {
   badArgument,
@@ -55,7 +48,7 @@ export {
 export { chunks } from './tools/chunks.ts'
 export { createGate, type Gate } from './tools/gate.ts'
 export { getOrInsert } from './tools/get-or-insert.ts'
-export { createSlots, type Slots } from './tools/slots.ts'
+export { createSlots } from './tools/slots.ts'
 export { createLane, type Lane, type LaneOptions, type WorkFor } from './tools/lane.ts'
 export { MAX_LEASE_MS } from './tools/lease.ts'
 export { shorten } from './tools/shorten.ts'

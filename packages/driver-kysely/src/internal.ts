@@ -1,7 +1,7 @@
 /*
  * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
  */
-export { clientFailure, type ClientFailure } from './database/client-failure.ts'
+export { clientFailure } from './database/client-failure.ts'
 export {
   codeOf,
   sumOf,
@@ -19,7 +19,6 @@ export { toCount, toNumber } from './database/row-values.ts'
 export {
   lackingTable,
   type BoundStatement,
-  type Call,
   type HintedQuery,
   type Row,
   type Session,

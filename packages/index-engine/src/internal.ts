@@ -2,7 +2,7 @@
  * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
  */
 export { isPending, type Bodies } from './bodies/bodies.ts'
-export { isOneOf, mayBeOfKinds, type KindNames } from './bodies/may-be-of-kinds.ts'
+export { isOneOf, mayBeOfKinds } from './bodies/may-be-of-kinds.ts'
 export { bytesInHand, decodeBody, decodeRow } from './bodies/decode-row.ts'
 export { toEntity, type ReadEntity } from './bodies/to-entity.ts'
 export { bodyRuns, longestBody, wholeRows, type WholeRow } from './bodies/whole-rows.ts'
@@ -35,38 +35,25 @@ export type {
   ValueOf,
 } from './definitions/property-types.ts'
 export { requireDefinition } from './definitions/require-definition.ts'
-export {
-  deriveClaims,
-  deriveEntryRows,
-  deriveRows,
-  type DerivedRows,
-  type Misfit,
-} from './keys/derive-rows.ts'
-export { diffRows, type RowDiff } from './keys/diff-rows.ts'
+export { deriveClaims, deriveEntryRows, deriveRows } from './keys/derive-rows.ts'
+export { diffRows } from './keys/diff-rows.ts'
 export { includedBytes, includedPart } from './keys/included-part.ts'
 export { keyIdentity } from './keys/key-identity.ts'
-export { fromKeyValue, toKeyValue, type KeyValueResult } from './keys/key-value.ts'
-export { encodeCursor, type CursorScope, type PageStart, type RowPlace } from './pages/cursor.ts'
+export { fromKeyValue, toKeyValue } from './keys/key-value.ts'
+export { encodeCursor, type RowPlace } from './pages/cursor.ts'
 export { expiryOf, hideExpired, hideExpiredOfAny, isExpired } from './pages/hide-expired.ts'
-export {
-  MAX_CONDITIONS,
-  planIntersection,
-  type IntersectionPlan,
-  type PlannedCondition,
-} from './pages/plan-intersection.ts'
-export { planQuery, type PlannedRange, type QueryPlan } from './pages/plan-query.ts'
+export { MAX_CONDITIONS, planIntersection, type IntersectionPlan } from './pages/plan-intersection.ts'
+export { planQuery, type QueryPlan } from './pages/plan-query.ts'
 export { MAX_LIMIT, type IndexConditions, type IntersectedBag } from './pages/query-types.ts'
-export type { PagePlan } from './pages/row-source.ts'
 export {
   forEachMatch,
   MAX_PAGE_BYTES,
   runQuery,
   type ByteBudget,
   type QueryPorts,
-  type RunOptions,
   type TakeGroup,
 } from './pages/run-query.ts'
-export { findStandIn, isStandIn, planByStandIn, type ServingEntry, type StandIn } from './pages/stand-in.ts'
+export { findStandIn, isStandIn, planByStandIn, type ServingEntry } from './pages/stand-in.ts'
 export { createCatalogHolder, type CatalogHolder } from './catalog/catalog-holder.ts'
 export {
   DEFAULT_QUERY_TIME_MS,
@@ -107,7 +94,7 @@ export {
   type ShardAnswers,
 } from './catalog/read-catalogs.ts'
 export { CATALOG_FORMAT, requirementsOf } from './catalog/requirements.ts'
-export { createClosing, type Closing } from './closing.ts'
+export { createClosing } from './closing.ts'
 export { createLoopShare, type LoopShare } from './loop-share.ts'
 export type { EngineContext } from './engine-context.ts'
 export type {

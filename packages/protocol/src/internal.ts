@@ -28,9 +28,9 @@ export {
   type Registration,
   type Registry,
 } from './consumers/registrations.ts'
-export { deleteLost, isYoung, judgeDangling, upTo, type Judged, type JudgeOptions } from './delete-late.ts'
+export { deleteLost, isYoung, judgeDangling, upTo, type Judged } from './delete-late.ts'
 export { editWhenFree } from './edit-when-free.ts'
-export { followChanges, type ChangedRun, type FollowOptions } from './follow-changes/follow-changes.ts'
+export { followChanges } from './follow-changes/follow-changes.ts'
 export {
   createMovedRows,
   type FollowerProgress,
@@ -38,19 +38,19 @@ export {
   type Turn,
 } from './follow-changes/moved-rows.ts'
 export { isFloorOld, placeAt, readableFloor, type ReadableFloor } from './floor.ts'
-export type { PlacedKey, RowFailure, RowLanes, RowLanesOf } from './index-rows.ts'
-export { forEachShard, type EachShardOptions } from './joined-shards.ts'
+export type { PlacedKey, RowFailure, RowLanesOf } from './index-rows.ts'
+export { forEachShard } from './joined-shards.ts'
 export { lastingPage } from './lasting-page.ts'
 export { waitsFromText, waitsTask, type NotedWaits } from './moves/noted-waits.ts'
-export { isLocal, localRows, splitRows, type SplitRows } from './local-rows.ts'
+export { isLocal, localRows, splitRows } from './local-rows.ts'
 export { createBucketWait, type WaitForBucket } from './moves/until-writable.ts'
-export { movedEntities, movedOrUndone, type SeenEntity, type VersionsOptions } from './on-disk.ts'
+export { movedEntities, movedOrUndone } from './on-disk.ts'
 export { beforeAsking } from './owners/before-asking.ts'
 export { createAge, createCarefulAge } from './age.ts'
 export { catalogAfter } from './owners/catalog-after.ts'
 export { isMoving, isQuiet } from './owners/quiet-shards.ts'
 export { LOOK_MS, looksOf, type Looks } from './owners/shard-looks.ts'
-export { readAtOwners, type AnswersAt } from './owners/read-at-owners.ts'
+export { readAtOwners } from './owners/read-at-owners.ts'
 export {
   allBuckets,
   placeBefore,
@@ -98,9 +98,9 @@ export {
 export { clearTarget } from './moves/clear-target.ts'
 export type { ChainedTarget } from './moves/write-copies.ts'
 export { beginGroup, beginTarget, lostByTarget } from './moves/begin-target.ts'
-export { compareEntities, countExtra, type Comparison } from './moves/compare-entities.ts'
+export { compareEntities, countExtra } from './moves/compare-entities.ts'
 export { copyEntities, type Copied, type CopiedPage, type CopyRange } from './moves/copy-entities.ts'
-export { copyLast, type LastCopy } from './moves/last-copy.ts'
+export { copyLast } from './moves/last-copy.ts'
 export { copyIndexRows, type CopiedRows } from './moves/copy-rows.ts'
 export { consumersBehind, emptySource } from './moves/empty.ts'
 export { groupsOf, handOver, seal, unseal } from './moves/hand-over.ts'
