@@ -142,8 +142,11 @@ export function createConnection(options: ConnectionOptions): Connection {
     throw sessionError(mismatch, wrote)
   }
 
-  async function control(sql: string): Promise<void> {
-    await askSession(sql, deadline - platformTime.elapsed(), false, (done) => client.query({ sql }, done))
+  const remainingMs = (): number => deadline - platformTime.elapsed()
+
+  /** Sends a statement of the connection itself. Listeners get the description. */
+  async function control(sql: string, description = sql): Promise<void> {
+    await askSession(description, remainingMs(), false, (done) => client.query({ sql }, done))
   }
 
   async function verify(milliseconds: number): Promise<void> {
@@ -154,18 +157,14 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   function sendPrepared({ sql, parameters }: CompiledQuery, write: boolean): Promise<ClientResult> {
     const values = boundValues(parameters, token)
-    return askSession(sql, deadline - platformTime.elapsed(), write, (done) =>
-      client.execute({ sql, values }, done),
-    )
+    return askSession(sql, remainingMs(), write, (done) => client.execute({ sql, values }, done))
   }
 
   /** Sends a statement as text. Throws `refusal` if the text is too long: the server refused to prepare it. */
   function sendText(query: CompiledQuery, write: boolean, refusal?: unknown): Promise<ClientResult> {
     const text = textOf(query, token)
     if (text.length >= maxPacketBytes) throw refusal ?? clientError('PACKET_TOO_LARGE')
-    return askSession(query.sql, deadline - platformTime.elapsed(), write, (done) =>
-      client.query({ sql: text }, done),
-    )
+    return askSession(query.sql, remainingMs(), write, (done) => client.query({ sql: text }, done))
   }
 
   /** Chooses whether to send a statement prepared. Throws for a long write that exceeds the packet limit. */
@@ -189,7 +188,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   async function verifyNowAndThen(signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted) throw abortedError(signal)
     if (!inTransaction && platformTime.elapsed() - verifiedAt > VERIFIED_MS) {
-      await verify(deadline - platformTime.elapsed())
+      await verify(remainingMs())
     }
   }
 
@@ -215,12 +214,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     use: options.packets ?? { isRefused: false },
     isDirect: options.isDirect,
     ask: (description, writes, begin) =>
-      askSession(
-        statements?.isListening ? description() : '',
-        deadline - platformTime.elapsed(),
-        writes,
-        begin,
-      ),
+      askSession(statements?.isListening ? description() : '', remainingMs(), writes, begin),
     isUsable: () => usable,
     destroy,
   })
@@ -254,13 +248,11 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     async startSnapshot() {
       const [level, start] = snapshotStatements(isolationName, token)
-      await askSession(SNAPSHOT_LEVEL, deadline - platformTime.elapsed(), false, (done) =>
-        client.query({ sql: level }, done),
-      )
+      await control(level, SNAPSHOT_LEVEL)
       inTransaction = true
       await control(start)
       // START TRANSACTION compares no token. A pooler that has sent it to another session keeps the transaction there, so one check is enough.
-      await verify(Math.max(1, deadline - platformTime.elapsed()))
+      await verify(Math.max(1, remainingMs()))
     },
     async endSnapshot() {
       inTransaction = false
@@ -275,7 +267,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       // 3. The call is acknowledged, while A holds its writes, and undoes them when its connection ends.
       // The check fails in B by the token, and in A by the status, since A's transaction is still open.
       try {
-        await verify(Math.max(1, deadline - platformTime.elapsed()))
+        await verify(Math.max(1, remainingMs()))
       } catch (error) {
         throw isOtherSession(error) ? error : clientError('COMMIT_UNPROVEN')
       }
