@@ -124,17 +124,10 @@ function tlsParameter(parameters: URLSearchParams, subject: string): boolean | u
   )
 }
 
-const optionNames = new Set(['host', 'port', 'socketPath', 'user', 'password', 'database', 'tls'])
+const optionNames = ['host', 'port', 'socketPath', 'user', 'password', 'database', 'tls']
 
 function parseOptions(options: MysqlShardOptions, subject: string, tls: Tls): ShardAddress {
-  for (const name of Object.keys(options)) {
-    if (!optionNames.has(name)) {
-      throw refuse(
-        subject,
-        `has no option ${JSON.stringify(name.slice(0, 40))}; there are ${[...optionNames].join(', ')}`,
-      )
-    }
-  }
+  refuseOthers(subject, options, optionNames)
   const { host = '127.0.0.1', port = 3306, user = 'root', password = '', database, socketPath } = options
   checkText(host, 'host', 255, subject)
   checkText(user, 'user', 128, subject)
@@ -171,14 +164,8 @@ function tlsOf(tls: Tls, subject: string): ShardAddress['tls'] {
   if (typeof tls !== 'object' || tls === null || Array.isArray(tls)) {
     throw refuse(subject, `has tls that is ${describeKind(tls)}`)
   }
-  const { ca, cert, key, ...unknownOptions } = tls
-  const unknownName = Object.keys(unknownOptions)[0]
-  if (unknownName !== undefined) {
-    throw refuse(
-      subject,
-      `has no option ${JSON.stringify(unknownName.slice(0, 40))} under tls; there are ca, cert, key`,
-    )
-  }
+  refuseOthers(subject, tls, ['ca', 'cert', 'key'], ' under tls')
+  const { ca, cert, key } = tls
   for (const [name, pem] of Object.entries({ ca, cert, key })) {
     if (pem === undefined || typeof pem === 'string' || Buffer.isBuffer(pem)) continue
     throw refuse(
@@ -213,6 +200,14 @@ function decode(text: string, subject: string, part: string): string {
       `has a ${part} in which a % is not followed by two hexadecimal digits; write % as %25`,
     )
   }
+}
+
+/** Throws `BAD_OPTION` for an option with another name. */
+export function refuseOthers(subject: string, options: object, names: readonly string[], place = ''): void {
+  const other = Object.keys(options).find((name) => !names.includes(name))
+  if (other === undefined) return
+  const shown = JSON.stringify(other.slice(0, 40))
+  throw refuse(subject, `has no option ${shown}${place}; there are ${names.join(', ')}`)
 }
 
 export function badPort(subject: string, received: string): LooseleafError {

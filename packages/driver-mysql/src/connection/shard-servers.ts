@@ -2,6 +2,7 @@ import { describeKind } from '@looseleaf/core/internal'
 import {
   parseShardAddress,
   refuse,
+  refuseOthers,
   type MysqlShardOptions,
   type ShardAddress,
   type Tls,
@@ -25,13 +26,8 @@ export interface ShardServers {
 export function parseShardServers(shard: unknown, subject: string, tls: Tls): ShardServers {
   if (typeof shard !== 'object' || shard === null || !('primary' in shard || 'replicas' in shard))
     return { primary: parseShardAddress(shard, subject, tls), replicas: [] }
-  const { primary, replicas, ...unknownOptions } = shard as Partial<ReplicatedMysqlShard>
-  const unknownName = Object.keys(unknownOptions)[0]
-  if (unknownName !== undefined)
-    throw refuse(
-      subject,
-      `has no option ${JSON.stringify(unknownName.slice(0, 40))}; there are primary, replicas`,
-    )
+  refuseOthers(subject, shard, ['primary', 'replicas'])
+  const { primary, replicas } = shard as Partial<ReplicatedMysqlShard>
   if (primary === undefined) throw refuse(subject, 'has replicas and no primary')
   if (!Array.isArray(replicas))
     throw refuse(subject, `has to have replicas that are a list; got ${describeKind(replicas)}`)
