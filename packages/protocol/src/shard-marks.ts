@@ -1,5 +1,5 @@
 import { isLooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
-import { countIn, parseObject, toObject } from '@looseleaf/core/internal'
+import { countsIn, parseObject, toObject } from '@looseleaf/core/internal'
 
 /*
  * Detects a shard that has gone back, by a restore from a backup or a failover that lost commits. The mark of a shard is a number that
@@ -121,15 +121,9 @@ export function markFromText(text: string): ShardMark {
   const value = parseObject(text) ?? {}
   const back = toObject(value['wentBack'])
   return {
-    mark: countIn(value, 'mark'),
-    at: countIn(value, 'at'),
+    ...countsIn(value, ['mark', 'at']),
     ...(back && {
-      wentBack: {
-        to: countIn(back, 'to'),
-        from: countIn(back, 'from'),
-        foundAt: countIn(back, 'foundAt'),
-        isSwept: back['isSwept'] === true,
-      },
+      wentBack: { ...countsIn(back, ['to', 'from', 'foundAt']), isSwept: back['isSwept'] === true },
     }),
   }
 }

@@ -10,6 +10,7 @@ import {
   type RowLanesOf,
 } from './index-rows.ts'
 import { shardAt } from './shards.ts'
+import type { Measured } from './throttle/throttle.ts'
 
 /**
  * Law 1 for writers: upserts the rows of these keys, stamped with the version that will be committed, on the shards that they have by the
@@ -100,9 +101,6 @@ export interface UntakenClaims {
   readonly later: readonly IndexRow[]
 }
 
-/** Sends a statement. Lets the caller measure its time. */
-type SendStatement = <T>(statement: () => Promise<T>) => Promise<T>
-
 /**
  * Law 1 for cleaners: writes rows of one table of one shard for entities that were read at these versions. No stamp decreases. A row may dangle
  * afterwards, so the caller has to read the versions of the entities again:
@@ -119,7 +117,7 @@ export async function writeAgain(
   number: number,
   rows: readonly IndexRow[],
   signal: AbortSignal | undefined,
-  send: SendStatement = (statement) => statement(),
+  send: Measured = (statement) => statement(),
 ): Promise<UntakenClaims> {
   const spec = tableSpec(entry)
   const shard = shardAt(context, number)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { LooseleafError } from '@looseleaf/core'
-import { describeKind, type ColumnType } from '@looseleaf/core/internal'
+import { describeArgument, type ColumnType } from '@looseleaf/core/internal'
 import { clip, isObject } from './bad-index.ts'
 import type { ValueOf } from './property-types.ts'
 
@@ -180,6 +180,5 @@ function hashOf(value: string): string {
 }
 
 function refuse(subject: string, expected: string, got: unknown): never {
-  const shown = typeof got === 'number' ? String(got) : describeKind(got)
-  throw new LooseleafError('BAD_INDEX', `${subject} ${expected}; got ${shown}.`)
+  throw new LooseleafError('BAD_INDEX', `${subject} ${expected}; got ${describeArgument(got)}.`)
 }

@@ -106,7 +106,7 @@ export function deriveExactRows(
 
 /** Shared results: in a store with hundreds of indexes, an entity has no rows in most of them. */
 const NOTHING = { rows: [], misfits: [] } as const
-const NO_KEYS: DerivedRows = { keys: [], misfits: [] }
+export const NO_KEYS: DerivedRows = { keys: [], misfits: [] }
 
 function hasValue({ many }: OpenProperty, value: unknown): boolean {
   if (value === undefined || value === null) return false

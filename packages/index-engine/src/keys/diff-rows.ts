@@ -1,6 +1,6 @@
 import type { Bag, IndexDefinitionData } from '@looseleaf/core'
 import type { Key } from '@looseleaf/core/internal'
-import { deriveEntryRows, type DerivedRows, type Misfit } from './derive-rows.ts'
+import { deriveEntryRows, NO_KEYS, type Misfit } from './derive-rows.ts'
 import { isSameKey, keyIdentity } from './key-identity.ts'
 
 export interface RowDiff {
@@ -27,7 +27,7 @@ export function diffRows(
   oldKeys: readonly Key[],
   after: Bag | undefined,
 ): RowDiff {
-  const { keys, misfits } = after === undefined ? NOTHING : deriveEntryRows(definition, after)
+  const { keys, misfits } = after === undefined ? NO_KEYS : deriveEntryRows(definition, after)
   return {
     keys,
     gained: definition.include === undefined ? without(keys, oldKeys) : keys,
@@ -37,13 +37,11 @@ export function diffRows(
   }
 }
 
-const NOTHING: DerivedRows = { keys: [], misfits: [] }
-
 function without(keys: readonly Key[], others: readonly Key[]): readonly Key[] {
   if (keys.length === 0 || others.length === 0) return keys
   // A shortcut for the usual case, one row per entity. It halves the time in which an update finds its changes.
   if (keys.length === 1 && others.length === 1) {
-    return isSameKey(keys[0] as Key, others[0] as Key) ? NOTHING.keys : keys
+    return isSameKey(keys[0] as Key, others[0] as Key) ? NO_KEYS.keys : keys
   }
   const identities = new Set(others.map(keyIdentity))
   return keys.filter((key) => !identities.has(keyIdentity(key)))

@@ -1,5 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import { describeKind } from '@looseleaf/core/internal'
+import { describeArgument, describeKind } from '@looseleaf/core/internal'
 import type { QueryOrder } from '../definitions/index-reader.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from './query-types.ts'
 
@@ -10,26 +10,20 @@ import { DEFAULT_LIMIT, MAX_LIMIT } from './query-types.ts'
 export function parseOrder(subject: string, order: unknown): QueryOrder {
   if (order === undefined) return 'asc'
   if (order === 'asc' || order === 'desc') return order
-  throw new LooseleafError(
-    'BAD_QUERY',
-    `${subject}: order has to be 'asc' or 'desc'; got ${describeKind(order)}.`,
-  )
+  throw refusal(subject, "order has to be 'asc' or 'desc'", describeKind(order))
 }
 
 export function parseLimit(subject: string, limit: unknown): number {
   if (limit === undefined) return DEFAULT_LIMIT
   if (typeof limit === 'number' && Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit
-  const got = typeof limit === 'number' ? String(limit) : describeKind(limit)
-  throw new LooseleafError(
-    'BAD_QUERY',
-    `${subject}: limit has to be a whole number from 1 to ${MAX_LIMIT}; got ${got}.`,
-  )
+  throw refusal(subject, `limit has to be a whole number from 1 to ${MAX_LIMIT}`, describeArgument(limit))
 }
 
 export function parseScatter(subject: string, scatter: unknown): boolean {
   if (scatter === undefined || typeof scatter === 'boolean') return scatter ?? false
-  throw new LooseleafError(
-    'BAD_QUERY',
-    `${subject}: scatter has to be true or false; got ${describeKind(scatter)}.`,
-  )
+  throw refusal(subject, 'scatter has to be true or false', describeKind(scatter))
+}
+
+function refusal(subject: string, expected: string, received: string): LooseleafError {
+  return new LooseleafError('BAD_QUERY', `${subject}: ${expected}; got ${received}.`)
 }

@@ -1,4 +1,4 @@
-import { countIn, getOrInsert, inBackground, parseObject, rangesInclude } from '@looseleaf/core/internal'
+import { countsIn, getOrInsert, inBackground, parseObject, rangesInclude } from '@looseleaf/core/internal'
 import { bucketsOf, type EngineContext, type PlacedCatalog } from '@looseleaf/index-engine/internal'
 import { shardAt } from '../shards.ts'
 import { editTask } from '../task-leases.ts'
@@ -25,8 +25,7 @@ export function waitsTask(move: number): string {
 /** Parses noted waits. Returns undefined if there are none. */
 export function waitsFromText(text: string): NotedWaits | undefined {
   const value = parseObject(text)
-  if (value === undefined) return undefined
-  return { calls: countIn(value, 'calls'), longestMs: countIn(value, 'longestMs') }
+  return value && countsIn(value, ['calls', 'longestMs'])
 }
 
 interface Note {
