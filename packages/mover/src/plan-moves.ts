@@ -53,7 +53,7 @@ export async function planMoves(
   }
 
   for (const { message } of await ownerProblems(context, { signal })) problems.push(message)
-  const wanted = await wantedMoves(context, request, layout, sizesOf, { signal })
+  const wanted = await wantedMoves({ context, layout, sizesOf, signal }, request)
   problems.push(...wanted.problems)
   const warnings = [...wanted.warnings]
   if (wanted.moves.length > 0 && layout.moves === undefined) warnings.push(FIRST_MOVE)
@@ -102,30 +102,23 @@ interface WantedMoves {
   readonly warnings: readonly string[]
 }
 
-type SizesOf = (number: number) => Promise<BucketSizes>
-
-async function wantedMoves(
-  context: EngineContext,
-  request: MoveRequest,
-  layout: StoreLayout,
-  sizesOf: SizesOf,
-  options: CallOptions,
-): Promise<WantedMoves> {
-  if (request === 'rebalance') return evenedMoves(context, layout, sizesOf, options)
-  if (isRecord(request) && 'drain' in request)
-    return drainingMoves(context, layout, request.drain, sizesOf, options)
-  if (!isRecord(request))
-    throw badArgument('shards.plan', "{ from, to, buckets }, { drain } or 'rebalance'", request)
-  return { moves: [checkedPlan(context, request as PlannedMove)], problems: [], warnings: [] }
+/** The shards of a store, to plan moves by. */
+interface Planning extends CallOptions {
+  readonly context: EngineContext
+  readonly layout: StoreLayout
+  sizesOf(number: number): Promise<BucketSizes>
 }
 
-async function drainingMoves(
-  context: EngineContext,
-  layout: StoreLayout,
-  number: number,
-  sizesOf: SizesOf,
-  options: CallOptions,
-): Promise<WantedMoves> {
+async function wantedMoves(planning: Planning, request: MoveRequest): Promise<WantedMoves> {
+  if (request === 'rebalance') return evenedMoves(planning)
+  if (isRecord(request) && 'drain' in request) return drainingMoves(planning, request.drain)
+  if (!isRecord(request))
+    throw badArgument('shards.plan', "{ from, to, buckets }, { drain } or 'rebalance'", request)
+  return { moves: [checkedPlan(planning.context, request as PlannedMove)], problems: [], warnings: [] }
+}
+
+async function drainingMoves(planning: Planning, number: number): Promise<WantedMoves> {
+  const { context, layout, signal } = planning
   requireKind('The drain of shards.plan', number, {
     expected: `the number of a shard below ${layout.shards.length}`,
     fits: (value) => Number.isInteger(value) && layout.shards[value as number] !== undefined,
@@ -135,24 +128,27 @@ async function drainingMoves(
   } catch (error) {
     return { moves: [], problems: [(error as LooseleafError).message], warnings: [] }
   }
-  const open = await openMoves(context, options)
+  const open = await openMoves(context, { signal })
   const targets = servingShards(layout).filter((shard) => shard !== number)
-  const source = await weighed(number, layout, open, sizesOf)
-  const others = []
-  for (const target of targets) others.push(await weighed(target, layout, open, sizesOf))
-  return { moves: drained(source, others), problems: [], warnings: openWarnings(open) }
+  const [source, ...others] = await allWeighed(planning, open, [number, ...targets])
+  return { moves: drained(source!, others), problems: [], warnings: openWarnings(open) }
 }
 
-async function evenedMoves(
-  context: EngineContext,
-  layout: StoreLayout,
-  sizesOf: SizesOf,
-  options: CallOptions,
-): Promise<WantedMoves> {
-  const open = await openMoves(context, options)
-  const shards = []
-  for (const number of servingShards(layout)) shards.push(await weighed(number, layout, open, sizesOf))
+async function evenedMoves(planning: Planning): Promise<WantedMoves> {
+  const { context, layout, signal } = planning
+  const open = await openMoves(context, { signal })
+  const shards = await allWeighed(planning, open, servingShards(layout))
   return { moves: evened(shards), problems: [], warnings: openWarnings(open) }
+}
+
+async function allWeighed(
+  planning: Planning,
+  open: readonly OpenMove[],
+  numbers: readonly number[],
+): Promise<readonly WeighedShard[]> {
+  const shards = []
+  for (const number of numbers) shards.push(await weighed(planning, open, number))
+  return shards
 }
 
 function openWarnings(open: readonly OpenMove[]): readonly string[] {
@@ -172,10 +168,9 @@ function servingShards({ shards }: StoreLayout): readonly number[] {
  * a move count where they go, and cannot be chosen.
  */
 async function weighed(
-  number: number,
-  layout: StoreLayout,
+  { layout, sizesOf }: Planning,
   open: readonly OpenMove[],
-  sizesOf: SizesOf,
+  number: number,
 ): Promise<WeighedShard> {
   const sizes = await sizesOf(number)
   const inMotion = new Set(open.flatMap(({ move }) => bucketsIn(move.buckets)))
