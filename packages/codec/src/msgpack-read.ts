@@ -202,7 +202,6 @@ function isArrayTag(tag = 0): boolean {
   return (tag & 0xf0) === 0x90 || tag === 0xdc || tag === 0xdd
 }
 
-/** Reads the tag of an array, and returns the number of its elements. */
 function readArrayHead(): number {
   const tag = source[skip(1)] as number
   return tag < 0xa0 ? tag & 0x0f : readUnsigned(tag === 0xdc ? 2 : 4)

@@ -15,7 +15,6 @@ export async function makeFile(file: string): Promise<void> {
   await created?.close()
 }
 
-/** Tells whether there is a file of this path. */
 export async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isFile() ?? false
 }

@@ -14,7 +14,6 @@ import { countsIn, parseObject, toObject } from '@looseleaf/core/internal'
 /** Name of the task with the mark of its shard. */
 export const MARK_TASK = 'shard-mark'
 
-/** Returns the name of the task with the note of the mark of a shard. */
 export const noteTask = (shard: number): string => `shard-mark-note-${shard}`
 
 export interface ShardMark {

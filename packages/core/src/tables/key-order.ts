@@ -4,7 +4,6 @@ import type { IndexTableSpec, Key, KeyValue } from '../ports/index-table.ts'
 /** Order of a column in its index: 1 for ascending, -1 for descending. */
 export type Direction = 1 | -1
 
-/** Returns the directions of an index's columns, in the order of its key. */
 export function directionsOf(columns: IndexTableSpec['columns']): readonly Direction[] {
   return columns.map(({ order }) => (order === 'desc' ? -1 : 1))
 }

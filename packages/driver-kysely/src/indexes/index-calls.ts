@@ -7,7 +7,6 @@ export interface IndexCalls extends Calls {
   readonly shape: Session['shape']
 }
 
-/** Returns the codes of faults of an index table or a table of claims. */
 export function indexFaults({ table }: IndexTableSpec): FaultCodes {
   return { 'no-table': ['INDEX_NOT_FOUND', `the index table ${table} is missing.`] }
 }

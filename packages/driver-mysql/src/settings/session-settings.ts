@@ -100,7 +100,6 @@ export function identityStatement(): string {
 
 export const uptimeStatement = "SHOW GLOBAL STATUS WHERE Variable_name = 'Uptime'"
 
-/** Returns `uptimeStatement` with a check of the token. */
 export function checkedUptimeStatement(token: Buffer): string {
   return `${uptimeStatement} AND ${tokenCondition(literal(token))}`
 }

@@ -71,7 +71,6 @@ function unaskedShards(driver: StoreDriver, asked: readonly Shard[]): readonly [
   )
 }
 
-/** Tells whether a layout has a shard with this number that was removed. */
 export function isRemoved(layout: StoreLayout | undefined, number: number): boolean {
   return layout?.shards[number]?.state === 'removed'
 }
@@ -116,7 +115,6 @@ export async function isDurable(shard: Shard, epoch: number, options?: CallOptio
   return (await loadShardCatalog(shard, options))?.epoch === epoch
 }
 
-/** Returns the numbers of the shards that the latest layout has as removed. */
 function removedBy(catalogs: readonly (ShardCatalog | undefined)[]): readonly number[] {
   const layout = latestLayout(catalogs)
   return Array.from(layout?.shards.keys() ?? []).filter((number) => isRemoved(layout, number))

@@ -32,7 +32,6 @@ export function shardsOfRow(
   return placeOfRow(definition, rows.writtenOfId, rows.writtenOfKey, key, entityId)
 }
 
-/** Returns the bucket of an index row or a claim. */
 export function bucketOfRow(
   definition: IndexDefinitionData,
   { ofId, ofKey }: Pick<RouterBuckets, 'ofId' | 'ofKey'>,

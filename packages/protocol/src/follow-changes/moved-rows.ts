@@ -136,7 +136,6 @@ export function createMovedRows(
     return true
   }
 
-  /** Returns the turn of a copy that arrived by a move. */
   function turnOfCopy({ move }: Arrival, bucket: number, { since, away }: OtherShard): Turn {
     // The follower has not begun there, so it is not known whether its stream has the rows.
     if (since === undefined) return 'hold'

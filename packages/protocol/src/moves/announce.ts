@@ -186,7 +186,6 @@ async function changeMove(
   context.catalog.adopt(catalog)
 }
 
-/** Changes the phase of a move that has one of these phases. */
 function changePhase(
   work: MoveWork,
   from: readonly LayoutMove['phase'][],

@@ -70,7 +70,6 @@ async function differencesAmong(
   return different.filter((row, i) => isCopy(row, now[i]))
 }
 
-/** Tells whether a copy has the version and the body of its row. */
 export function isCopy(
   row: Pick<EntityChecksum, 'version' | 'checksum' | 'bodyBytes'>,
   copy: EntityChecksum | undefined,
