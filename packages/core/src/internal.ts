@@ -45,7 +45,7 @@ export {
   withoutRanges,
   type BucketRange,
 } from './tools/bucket-ranges.ts'
-export { chunks } from './tools/chunks.ts'
+export { chunks, chunksBySize } from './tools/chunks.ts'
 export { createGate, type Gate } from './tools/gate.ts'
 export { getOrInsert } from './tools/get-or-insert.ts'
 export { createSlots } from './tools/slots.ts'

@@ -1,5 +1,6 @@
 import { isLooseleafError, LooseleafError } from '@looseleaf/core'
 import {
+  chunksBySize,
   idKey,
   type BatchOutcome,
   type BatchRow,
@@ -200,16 +201,5 @@ function isHeld(row: BatchRow): row is EntityHold {
 
 /** Cuts rows into one chunk per statement, by the bytes of their bodies. */
 function chunksOf(rows: readonly EntityReplace[]): readonly (readonly EntityReplace[])[] {
-  const chunks: EntityReplace[][] = []
-  let bytes = Infinity
-  for (const row of rows) {
-    const added = row.body?.length ?? 0
-    if (bytes + added > STATEMENT_BYTES) {
-      chunks.push([])
-      bytes = 0
-    }
-    chunks.at(-1)!.push(row)
-    bytes += added
-  }
-  return chunks
+  return [...chunksBySize(rows, ({ body }) => body?.length ?? 0, STATEMENT_BYTES)]
 }

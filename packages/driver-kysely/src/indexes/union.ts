@@ -1,4 +1,4 @@
-import { isBytes } from '@looseleaf/core/internal'
+import { chunksBySize, isBytes } from '@looseleaf/core/internal'
 import { sql } from 'kysely'
 import { toNumber } from '../database/row-values.ts'
 import type { Row } from '../database/session.ts'
@@ -50,7 +50,9 @@ export async function unionOf<Item>(
   if (items.length === 1) return [await parts.select(parts.statementOf(items[0]!))]
   const all = items.map((item): Part<Item> => ({ item, statement: parts.statementOf(item), rows: [] }))
   const byShape = Map.groupBy(all, ({ statement }) => statement.shape)
-  const chunks = byShape.values().flatMap((alike) => inChunks(alike, maxPartsOf(alike, parts)))
+  const chunks = byShape
+    .values()
+    .flatMap((alike) => chunksBySize(alike, bytesOf, MAX_BYTES, maxPartsOf(alike, parts)))
   // The loops share one iterator: `for of` closes it when a loop throws, which ends the other loop too.
   const fillNext = async (): Promise<void> => {
     for (const chunk of chunks) await fill(chunk, parts)
@@ -111,23 +113,6 @@ function maxPartsOf<Item>(alike: readonly Part<Item>[], { maxParts }: Parts<Item
   return Math.max(1, Math.min(maxParts, Math.floor(MAX_PARAMETERS / parameters)))
 }
 
-function inChunks<Item>(alike: readonly Part<Item>[], maxParts: number): readonly (readonly Part<Item>[])[] {
-  const chunks: Part<Item>[][] = []
-  let bytes = 0
-  for (const part of alike) {
-    const partBytes = bytesOf(part.statement.parameters)
-    const chunk = chunks.at(-1)
-    bytes += partBytes
-    if (chunk !== undefined && chunk.length < maxParts && bytes <= MAX_BYTES) {
-      chunk.push(part)
-      continue
-    }
-    chunks.push([part])
-    bytes = partBytes
-  }
-  return chunks
-}
-
-function bytesOf(parameters: readonly unknown[]): number {
+function bytesOf<Item>({ statement: { parameters } }: Part<Item>): number {
   return parameters.reduce<number>((sum, value) => sum + (isBytes(value) ? value.length : 0), 0)
 }

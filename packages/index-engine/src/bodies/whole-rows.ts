@@ -1,5 +1,5 @@
 import type { CallOptions, Shard } from '@looseleaf/core'
-import type { BoundedRow, EntityRow, EntityTable } from '@looseleaf/core/internal'
+import { chunksBySize, type BoundedRow, type EntityRow, type EntityTable } from '@looseleaf/core/internal'
 import type { EngineContext } from '../engine-context.ts'
 import { bytesInHand } from './decode-row.ts'
 
@@ -57,20 +57,9 @@ async function readAll<Row extends BoundedRow>(
 }
 
 /** Splits rows into runs of at most 8 MiB, or one row. `bytesOf` returns the bytes of a row. */
-export function* bodyRuns<Row>(
+export function bodyRuns<Row>(
   rows: readonly Row[],
   bytesOf: (row: Row) => number,
 ): Generator<readonly Row[]> {
-  let start = 0
-  let bytes = 0
-  for (let i = 0; i < rows.length; i++) {
-    const rowBytes = bytesOf(rows[i] as Row)
-    if (i > start && bytes + rowBytes > BODIES_IN_HAND) {
-      yield rows.slice(start, i)
-      start = i
-      bytes = 0
-    }
-    bytes += rowBytes
-  }
-  if (start < rows.length) yield start === 0 ? rows : rows.slice(start)
+  return chunksBySize(rows, bytesOf, BODIES_IN_HAND)
 }

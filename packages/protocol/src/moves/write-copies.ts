@@ -1,5 +1,11 @@
 import { formatId, isLooseleafError, LooseleafError } from '@looseleaf/core'
-import type { CopiedEntity, CopiedRow, EntityRow, UpdatedPlace } from '@looseleaf/core/internal'
+import {
+  chunksBySize,
+  type CopiedEntity,
+  type CopiedRow,
+  type EntityRow,
+  type UpdatedPlace,
+} from '@looseleaf/core/internal'
 import { sizeClass } from '../throttle/throttle.ts'
 import type { CopyTarget } from './attempt.ts'
 import { ROWS_PER_WRITE } from './discard.ts'
@@ -20,23 +26,8 @@ export interface Copyable extends UpdatedPlace {
 
 /** Cuts rows into batches for one statement each, those with their bodies first. */
 export function* batchesOf<Row extends Copyable>(rows: readonly Row[]): Generator<readonly Row[]> {
-  yield* batchesBySize(rows.filter(({ body }) => body !== undefined))
-  yield* batchesBySize(rows.filter(({ body }) => body === undefined))
-}
-
-function* batchesBySize<Row extends Copyable>(rows: readonly Row[]): Generator<readonly Row[]> {
-  let batch: Row[] = []
-  let bytes = 0
-  for (const row of rows) {
-    if (batch.length === ROWS_PER_WRITE || (batch.length > 0 && bytes + row.bodyBytes > BYTES_PER_WRITE)) {
-      yield batch
-      batch = []
-      bytes = 0
-    }
-    batch.push(row)
-    bytes += row.bodyBytes
-  }
-  if (batch.length > 0) yield batch
+  for (const some of [rows.filter(hasBody), rows.filter((row) => !hasBody(row))])
+    yield* chunksBySize(some, ({ bodyBytes }) => bodyBytes, BYTES_PER_WRITE, ROWS_PER_WRITE)
 }
 
 /** Returns the copies of a batch, and reads their bodies if they did not come with the page. */
