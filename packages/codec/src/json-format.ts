@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer'
-import { copyBag, type Bag } from '@looseleaf/core'
-import { asBuffer, isDate, isBytes } from '@looseleaf/core/internal'
+import { copyBag } from '@looseleaf/core'
+import { asBuffer } from '@looseleaf/core/internal'
 import type { BodyFormat } from './body-format.ts'
 import { damaged } from './damaged.ts'
 import { scanJson } from './json-scan.ts'
 import { fromJson, toJson } from './json-tags.ts'
+import { isObject } from './shape-candidates.ts'
 
 /** Format 2: JSON, which other tools can read. Values without a JSON form are tagged, see `toJson`. */
 export const jsonFormat: BodyFormat = {
@@ -26,12 +27,8 @@ export const jsonFormat: BodyFormat = {
     if (typeof json !== 'object' || json === null || Array.isArray(json))
       throw damaged('it does not hold a bag')
     const bag = fromJson(json, 1)
-    if (!isBag(bag)) throw damaged('it does not hold a bag')
+    // A single tagged value, such as `{"$date": …}`, is none.
+    if (!isObject(bag)) throw damaged('it does not hold a bag')
     return bag
   },
-}
-
-/** Distinguishes a bag from a single tagged value, such as `{"$date": …}`. */
-function isBag(value: ReturnType<typeof fromJson>): value is Bag {
-  return typeof value === 'object' && !isDate(value) && !isBytes(value)
 }
