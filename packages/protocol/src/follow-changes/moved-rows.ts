@@ -1,5 +1,11 @@
 import { parseId } from '@looseleaf/core'
-import { bucketsIn, type ArrivedBuckets, type AwayBuckets, type UpdatedPlace } from '@looseleaf/core/internal'
+import {
+  bucketsIn,
+  getOrInsert,
+  type ArrivedBuckets,
+  type AwayBuckets,
+  type UpdatedPlace,
+} from '@looseleaf/core/internal'
 import { bucketsOf, isPending, type EngineContext } from '@looseleaf/index-engine/internal'
 import { loadOwn, type OwnBuckets } from '../moves/own-buckets.ts'
 import type { FollowedPlace } from '../purged.ts'
@@ -97,14 +103,10 @@ export function createMovedRows(
 
   async function readOther(shard: number, since: number | undefined): Promise<OtherShard> {
     const given = removedAway(context, shard) ?? (await loadOwn(context, shard, { signal })).serves.away
-    const away = Map.groupBy(
-      (given ?? []).flatMap((record) => bucketsIn(record.buckets).map((bucket) => ({ bucket, record }))),
-      ({ bucket }) => bucket,
-    )
-    const records = new Map(
-      Array.from(away, ([bucket, found]) => [bucket, found.map(({ record }) => record)]),
-    )
-    return { since, away: records }
+    const away = new Map<number, AwayBuckets[]>()
+    for (const record of given ?? [])
+      for (const bucket of bucketsIn(record.buckets)) getOrInsert(away, bucket, () => []).push(record)
+    return { since, away }
   }
 
   /** Tells whether the follower has handled all changes that the bucket had on other shards before this arrival. */

@@ -52,23 +52,19 @@ export async function copyIndexRows(
   const { context, move } = work
   const router = movableBuckets(context)
   const buckets = new Set(bucketsIn(move.buckets))
-  let read = 0
-  let found = 0
-  let written = 0
-  let later = 0
-  let freed = 0
+  const counts = { read: 0, found: 0, written: 0, later: 0, freed: 0 }
   try {
     const pages = pagesOfRows(work, entry, move.from, { limit: ROWS_PER_PAGE, included: true })
     for await (const page of readAhead(pages)) {
       const some = page.filter(({ key, entityId }) => buckets.has(bucketOfRow(entry, router, key, entityId)))
-      read += page.length
-      found += some.length
+      counts.read += page.length
+      counts.found += some.length
       for (const chunk of chunks(some, ROWS_PER_WRITE)) {
         const missing = comparing ? await missingAmong(work, entry, chunk) : chunk
         const wrote = await writeAtTarget(work, entry, missing)
-        written += wrote.written
-        later += wrote.later
-        freed += wrote.freed
+        counts.written += wrote.written
+        counts.later += wrote.later
+        counts.freed += wrote.freed
       }
       await onPage?.(page.length)
     }
@@ -76,7 +72,7 @@ export async function copyIndexRows(
     // The index was dropped meanwhile, so nobody needs its rows.
     if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
   }
-  return { read, found, written, later, freed }
+  return counts
 }
 
 async function missingAmong(
