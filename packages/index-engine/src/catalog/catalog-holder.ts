@@ -120,9 +120,7 @@ export function createCatalogHolder(driver: StoreDriver, router: Router, initial
   /** By shard number. A shard may join later. */
   const shardReadings = new Map<number, () => Promise<PlacedCatalog>>()
 
-  function readingOf(number: number): () => Promise<PlacedCatalog> {
-    return getOrInsert(shardReadings, number, () => createSharedReading(() => refusing(readShard(number))))
-  }
+  const readingOf = (number: number) => createSharedReading(() => refusing(readShard(number)))
 
   function waitFor(read: () => Promise<PlacedCatalog>, { signal }: CallOptions = {}): Promise<PlacedCatalog> {
     return signal?.aborted ? Promise.reject(abortedError(signal)) : untilAborted(read(), signal)
@@ -136,7 +134,7 @@ export function createCatalogHolder(driver: StoreDriver, router: Router, initial
     latest: () => current,
     adopt,
     reload: (options) => waitFor(reading, options),
-    reloadShard: (number, options) => waitFor(readingOf(number), options),
+    reloadShard: (number, options) => waitFor(getOrInsert(shardReadings, number, readingOf), options),
   }
 }
 

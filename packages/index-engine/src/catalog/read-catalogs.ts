@@ -80,7 +80,8 @@ export function isRemoved(layout: StoreLayout | undefined, number: number): bool
  * removal first. Until another one has it too, the removed shard still counts: its catalog is the only one with the change.
  */
 export function settledRemovals(catalogs: readonly (ShardCatalog | undefined)[]): readonly number[] {
-  const removed = removedBy(catalogs)
+  const layout = latestLayout(catalogs)
+  const removed = Array.from(layout?.shards.keys() ?? []).filter((number) => isRemoved(layout, number))
   return takersOf(catalogs, removed).length > 0 ? removed : []
 }
 
@@ -113,11 +114,6 @@ async function lastingRemovals(
 export async function isDurable(shard: Shard, epoch: number, options?: CallOptions): Promise<boolean> {
   await shard.flush(options)
   return (await loadShardCatalog(shard, options))?.epoch === epoch
-}
-
-function removedBy(catalogs: readonly (ShardCatalog | undefined)[]): readonly number[] {
-  const layout = latestLayout(catalogs)
-  return Array.from(layout?.shards.keys() ?? []).filter((number) => isRemoved(layout, number))
 }
 
 /** Returns the catalogs of other shards that have these removals. */

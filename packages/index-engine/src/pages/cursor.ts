@@ -74,7 +74,10 @@ export function cursorScope(
     directions: where.directions,
     ranges: where.ranges,
     order,
-    hashes: once(() => ({ index: indexHash(index), where: hash(conditionsText(where), HASH_BYTES) })),
+    hashes: once(() => ({
+      index: getOrInsert(indexHashes, index, () => hash(`${index.name} ${index.generation}`, HASH_BYTES)),
+      where: hash(conditionsText(where), HASH_BYTES),
+    })),
   }
 }
 
@@ -108,10 +111,6 @@ export function intersectionScope(
 
 /** By catalog entry, which stays the same object until the process reads another catalog. */
 const indexHashes = new WeakMap<object, Buffer>()
-
-function indexHash(index: IndexDefinitionData & { readonly generation: number }): Buffer {
-  return getOrInsert(indexHashes, index, () => hash(`${index.name} ${index.generation}`, HASH_BYTES))
-}
 
 function once<T>(make: () => T): () => T {
   let made: T | undefined

@@ -78,7 +78,9 @@ function movesFrom(
   let rest = excess
   for (const [bucket, weight] of inOrder(weights, Math.min(rest, sum([...weights.values()])))) {
     if (rest < weight) continue
-    const room = roomFor(weight, rooms) ?? (rest === Infinity ? widest(rooms) : undefined)
+    // Filling one target after the other keeps neighbours together.
+    const first = rooms.find((target) => target.weight >= weight)
+    const room = first ?? (rest === Infinity ? widest(rooms) : undefined)
     if (room === undefined) continue
     room.weight -= weight
     rest -= weight
@@ -102,11 +104,6 @@ function inOrder(
   const all = [...weights].toSorted(([a], [b]) => a - b)
   const isHeavy = ([, weight]: readonly [number, number]): boolean => weight > TOLERANCE * whole
   return [...all.filter(isHeavy).toSorted(([, a], [, b]) => b - a), ...all.filter((each) => !isHeavy(each))]
-}
-
-/** Returns the first target with room for the weight: filling one after the other keeps neighbours together. */
-function roomFor(weight: number, rooms: readonly Room[]): Room | undefined {
-  return rooms.find((room) => room.weight >= weight)
 }
 
 function widest(rooms: readonly Room[]): Room | undefined {
