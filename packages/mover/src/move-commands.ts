@@ -16,18 +16,14 @@ export function commandsOf(
   forward: 'repair' | undefined,
   back: 'undo' | 'move' | undefined,
 ): MoveCommands {
-  const goesOn = forward && 'looseleaf shard repair'
-  switch (back) {
-    case 'undo':
-      return { forward: goesOn, back: `looseleaf shard undo ${id}`, isBackLater: false }
-    case 'move':
-      return {
-        forward: goesOn,
-        back: `looseleaf shard move --from ${to} --to ${from} --buckets ${buckets}`,
-        // Another move of the same buckets is refused before this one is over.
-        isBackLater: forward !== undefined,
-      }
-    default:
-      return { forward: goesOn, back: undefined, isBackLater: false }
+  const commands = {
+    undo: `looseleaf shard undo ${id}`,
+    move: `looseleaf shard move --from ${to} --to ${from} --buckets ${buckets}`,
+  }
+  return {
+    forward: forward && 'looseleaf shard repair',
+    back: back && commands[back],
+    // Another move of the same buckets is refused before this one is over.
+    isBackLater: back === 'move' && forward !== undefined,
   }
 }
