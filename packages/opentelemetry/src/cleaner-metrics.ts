@@ -1,15 +1,11 @@
 import type { Attributes, Counter, Meter } from '@opentelemetry/api'
 import type { CleanerCounts, CleanerEvent } from '@looseleaf/core/internal'
 
-/** Counts the work and the findings of this process's cleaner. */
-export interface CleanerMetrics {
-  count(event: CleanerEvent): void
-}
-
 /** Boundaries of lags in seconds, up to a day. */
 export const lagBoundaries: number[] = [0, 1, 5, 30, 60, 300, 1_800, 7_200, 86_400]
 
-export function createCleanerMetrics(meter: Meter): CleanerMetrics {
+/** Returns a function that counts the work and the findings of this process's cleaner. */
+export function createCleanerCounter(meter: Meter): (event: CleanerEvent) => void {
   const counter = (name: string, unit: string, description: string): Counter =>
     meter.createCounter(name, { description, unit })
   const cleanings = counter(
@@ -55,29 +51,27 @@ export function createCleanerMetrics(meter: Meter): CleanerMetrics {
     add(undecodable, counts.undecodable, {})
   }
 
-  return {
-    count(event) {
-      switch (event.kind) {
-        case 'cleaning': {
-          const { work, outcome, index } = event
-          return cleanings.add(1, {
-            'looseleaf.work': work,
-            'looseleaf.outcome': outcome,
-            'looseleaf.index': index,
-          })
-        }
-        case 'cleaned':
-          return addCounts(event, {
-            'looseleaf.work': event.work,
-            'looseleaf.index': event.index,
-            'looseleaf.shard': event.shard,
-          })
-        case 'round':
-          lag.record(event.lagMs / 1_000, { 'looseleaf.shard': event.shard })
-          return addCounts(event, { 'looseleaf.work': 'follow', 'looseleaf.shard': event.shard })
-        case 'cleaner_failed':
-          return failures.add(1, { 'error.type': event.code })
+  return (event) => {
+    switch (event.kind) {
+      case 'cleaning': {
+        const { work, outcome, index } = event
+        return cleanings.add(1, {
+          'looseleaf.work': work,
+          'looseleaf.outcome': outcome,
+          'looseleaf.index': index,
+        })
       }
-    },
+      case 'cleaned':
+        return addCounts(event, {
+          'looseleaf.work': event.work,
+          'looseleaf.index': event.index,
+          'looseleaf.shard': event.shard,
+        })
+      case 'round':
+        lag.record(event.lagMs / 1_000, { 'looseleaf.shard': event.shard })
+        return addCounts(event, { 'looseleaf.work': 'follow', 'looseleaf.shard': event.shard })
+      case 'cleaner_failed':
+        return failures.add(1, { 'error.type': event.code })
+    }
   }
 }

@@ -1,15 +1,11 @@
 import type { Attributes, Counter, Meter } from '@opentelemetry/api'
 import type { StoreEvent } from '@looseleaf/core'
-import { createCleanerMetrics } from './cleaner-metrics.ts'
-import { createConsumerMetrics } from './consumer-metrics.ts'
-import { createMoveMetrics } from './move-metrics.ts'
+import { createCleanerCounter } from './cleaner-metrics.ts'
+import { createConsumerCounter } from './consumer-metrics.ts'
+import { createMoveCounter } from './move-metrics.ts'
 
-/** Counts the events of a store, of its cleaner and of its consumers. */
-export interface EventCounters {
-  count(event: StoreEvent): void
-}
-
-export function createEventCounters(meter: Meter): EventCounters {
+/** Returns a function that counts the events of a store, of its cleaner and of its consumers. */
+export function createEventCounter(meter: Meter): (event: StoreEvent) => void {
   const counter = (name: string, unit: string, description: string): Counter =>
     meter.createCounter(name, { description, unit })
   const attempts = counter(
@@ -42,37 +38,35 @@ export function createEventCounters(meter: Meter): EventCounters {
     '{change}',
     'Openings and closings of the breaker of a shard.',
   )
-  const cleaner = createCleanerMetrics(meter)
-  const consumers = createConsumerMetrics(meter)
-  const moves = createMoveMetrics(meter)
+  const countCleaner = createCleanerCounter(meter)
+  const countConsumers = createConsumerCounter(meter)
+  const countMoves = createMoveCounter(meter)
 
   const onShard = (shard: string, more?: Attributes): Attributes => ({ ...more, 'looseleaf.shard': shard })
 
-  return {
-    count(event) {
-      switch (event.kind) {
-        case 'attempt':
-          return attempts.add(1, onShard(event.shard, { 'looseleaf.outcome': event.outcome }))
-        case 'discarded':
-          return discarded.add(event.rows, { 'looseleaf.index': event.index })
-        case 'skipped':
-          return skipped.add(1, onShard(event.shard, { 'error.type': event.code }))
-        case 'deferred':
-          return deferred.add(event.tables.length, onShard(event.shard))
-        case 'halved':
-          return halved.add(1, onShard(event.shard, { 'error.type': event.code }))
-        case 'breaker':
-          return changes.add(1, onShard(event.shard, { 'looseleaf.outcome': event.outcome }))
-        case 'consumed':
-          return consumers.count(event)
-        case 'seal_wait':
-        case 'move':
-        case 'copied':
-        case 'handed_over':
-          return moves.count(event)
-        default:
-          return cleaner.count(event)
-      }
-    },
+  return (event) => {
+    switch (event.kind) {
+      case 'attempt':
+        return attempts.add(1, onShard(event.shard, { 'looseleaf.outcome': event.outcome }))
+      case 'discarded':
+        return discarded.add(event.rows, { 'looseleaf.index': event.index })
+      case 'skipped':
+        return skipped.add(1, onShard(event.shard, { 'error.type': event.code }))
+      case 'deferred':
+        return deferred.add(event.tables.length, onShard(event.shard))
+      case 'halved':
+        return halved.add(1, onShard(event.shard, { 'error.type': event.code }))
+      case 'breaker':
+        return changes.add(1, onShard(event.shard, { 'looseleaf.outcome': event.outcome }))
+      case 'consumed':
+        return countConsumers(event)
+      case 'seal_wait':
+      case 'move':
+      case 'copied':
+      case 'handed_over':
+        return countMoves(event)
+      default:
+        return countCleaner(event)
+    }
   }
 }

@@ -4,15 +4,11 @@ import type { MoverEvent } from '@looseleaf/core/internal'
 
 type MoveEvent = MoverEvent | Extract<StoreEvent, { readonly kind: 'seal_wait' }>
 
-/** Counts the work of this process on moves of buckets, and the waits of its writes for them. */
-export interface MoveMetrics {
-  count(event: MoveEvent): void
-}
-
 /** Boundaries of pauses in seconds. A write takes a seal away after one second. */
 const boundaries = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]
 
-export function createMoveMetrics(meter: Meter): MoveMetrics {
+/** Returns a function that counts the work of this process on moves of buckets, and the waits of its writes for them. */
+export function createMoveCounter(meter: Meter): (event: MoveEvent) => void {
   const walks = meter.createCounter('looseleaf.move.walks', {
     description: 'Times that this process worked on a move of buckets, by outcome.',
     unit: '{walk}',
@@ -36,26 +32,24 @@ export function createMoveMetrics(meter: Meter): MoveMetrics {
     advice: { explicitBucketBoundaries: boundaries },
   })
 
-  return {
-    count(event) {
-      if (event.kind === 'seal_wait')
-        return waits.record(event.waitMs / 1_000, { 'looseleaf.shard': event.shard })
-      const shards: Attributes = { 'looseleaf.source': event.from, 'looseleaf.target': event.to }
-      switch (event.kind) {
-        case 'move':
-          return walks.add(1, { ...shards, 'looseleaf.outcome': event.outcome })
-        case 'copied':
-          for (const [item, count] of Object.entries({
-            entity: event.entities,
-            row: event.rows,
-            claim: event.claims,
-          }))
-            if (count > 0) copied.add(count, { ...shards, 'looseleaf.item': item })
-          return
-        case 'handed_over':
-          buckets.add(event.buckets, shards)
-          return sealed.record(event.sealedMs / 1_000, shards)
-      }
-    },
+  return (event) => {
+    if (event.kind === 'seal_wait')
+      return waits.record(event.waitMs / 1_000, { 'looseleaf.shard': event.shard })
+    const shards: Attributes = { 'looseleaf.source': event.from, 'looseleaf.target': event.to }
+    switch (event.kind) {
+      case 'move':
+        return walks.add(1, { ...shards, 'looseleaf.outcome': event.outcome })
+      case 'copied':
+        for (const [item, count] of Object.entries({
+          entity: event.entities,
+          row: event.rows,
+          claim: event.claims,
+        }))
+          if (count > 0) copied.add(count, { ...shards, 'looseleaf.item': item })
+        return
+      case 'handed_over':
+        buckets.add(event.buckets, shards)
+        return sealed.record(event.sealedMs / 1_000, shards)
+    }
   }
 }

@@ -8,7 +8,7 @@ import {
   type OptionKinds,
 } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
-import { createEventCounters } from './event-counters.ts'
+import { createEventCounter } from './event-counters.ts'
 import { createSpans } from './spans.ts'
 import { observeStats } from './stats-metrics.ts'
 import { createTimes } from './times.ts'
@@ -60,7 +60,7 @@ export function openTelemetry(options: TelemetryOptions): Telemetry {
   const meter = (options.meterProvider ?? metrics).getMeter(SCOPE)
   const spans = createSpans(tracer, system)
   const times = createTimes(meter, system)
-  const counters = createEventCounters(meter)
+  const count = createEventCounter(meter)
 
   return {
     callBegan: (call) => spans.begin(call),
@@ -73,7 +73,7 @@ export function openTelemetry(options: TelemetryOptions): Telemetry {
       spans.statement(statement, callSpans, calls)
     },
     happened(event, calls) {
-      counters.count(event)
+      count(event)
       spans.event(event, calls)
     },
     watch: (store) => observeStats(meter, store),
