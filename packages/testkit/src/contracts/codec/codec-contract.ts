@@ -1,9 +1,10 @@
 import { deepStrictEqual } from 'node:assert/strict'
-import { isLooseleafError, type Bag, type Codec, type PropertyValue } from '@looseleaf/core'
+import type { Bag, Codec, PropertyValue } from '@looseleaf/core'
 import { describeKind, MAX_DEPTH, MAX_VALUES } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import { seededRandom } from '../seeded-random.ts'
 import type { TestFunctions } from '../test-functions.ts'
+import { codeOf, errorOf } from '../thrown.ts'
 import { asDecoded, awkwardNames, edgeValues, randomBag } from './sample-bags.ts'
 
 export interface CodecContractOptions {
@@ -340,24 +341,8 @@ function expectRefusal(codec: Codec, body: Uint8Array): void {
   throw new Error(`A damaged body must be BODY_DAMAGED or BODY_UNKNOWN; got ${code}.`)
 }
 
-/** Returns the code of the error that a function throws. Throws if there is none, or if it is not a LooseleafError. */
-function codeOf(run: () => unknown): string {
-  const error = errorOf(run)
-  if (isLooseleafError(error)) return error.code
-  throw new Error('Only a LooseleafError may be thrown.', { cause: error })
-}
-
 function messageOf(run: () => unknown): string {
   const messages: string[] = []
   for (let error = errorOf(run); error instanceof Error; error = error.cause) messages.push(error.message)
   return messages.join('\n')
-}
-
-function errorOf(run: () => unknown): unknown {
-  try {
-    run()
-  } catch (error) {
-    return error
-  }
-  throw new Error('An error was expected and none was thrown.')
 }

@@ -112,11 +112,7 @@ export const awkwardNames: readonly string[] = [
 ]
 
 /** Returns a random bag of up to about a hundred values. */
-export function randomBag(random: SeededRandom): Bag {
-  return randomObject(random, 3)
-}
-
-function randomObject(random: SeededRandom, depth: number): { [name: string]: PropertyValue | undefined } {
+export function randomBag(random: SeededRandom, depth = 3): { [name: string]: PropertyValue | undefined } {
   const object: { [name: string]: PropertyValue | undefined } = {}
   for (let i = random.integer(7); i > 0; i--) {
     const name = random.integer(3) === 0 ? random.pick(awkwardNames) : randomText(random)
@@ -146,7 +142,7 @@ function randomValue(random: SeededRandom, depth: number): PropertyValue {
       return Array.from({ length: random.integer(5) }, () => randomValue(random, depth - 1))
     default:
       // The result may have undefined properties, as PropertyValue allows.
-      return randomObject(random, depth - 1)
+      return randomBag(random, depth - 1)
   }
 }
 
@@ -157,14 +153,9 @@ function randomText(random: SeededRandom): string {
 }
 
 /** Returns the bag that a codec must decode: plain objects, no undefined properties, 0 for -0, bytes as `Uint8Array`. */
-export function asDecoded(value: Bag): Bag {
-  return decodedObject(value)
-}
-
-function decodedObject(object: Bag): { [name: string]: PropertyValue } {
+export function asDecoded(bag: Bag): { [name: string]: PropertyValue } {
   const decoded: { [name: string]: PropertyValue } = {}
-  for (const [name, held] of Object.entries(object))
-    if (held !== undefined) decoded[name] = decodedValue(held)
+  for (const [name, held] of Object.entries(bag)) if (held !== undefined) decoded[name] = decodedValue(held)
   return decoded
 }
 
@@ -173,5 +164,5 @@ function decodedValue(value: PropertyValue): PropertyValue {
   if (typeof value !== 'object' || value === null || value instanceof Date) return value
   if (value instanceof Uint8Array) return Uint8Array.from(value)
   if (Array.isArray(value)) return (value as readonly PropertyValue[]).map(decodedValue)
-  return decodedObject(value as Bag)
+  return asDecoded(value as Bag)
 }

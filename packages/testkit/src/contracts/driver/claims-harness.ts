@@ -1,4 +1,3 @@
-import type { Shard } from '@looseleaf/core'
 import type {
   ClaimTable,
   ColumnType,
@@ -8,7 +7,7 @@ import type {
   Key,
 } from '@looseleaf/core/internal'
 import { comparable } from './index-rows.ts'
-import { hex, newName } from './harness.ts'
+import { hex, newName, type Bench } from './harness.ts'
 
 export interface FreshClaims {
   readonly spec: IndexTableSpec
@@ -31,8 +30,7 @@ export function uniqueSpec(...types: readonly ColumnType[]): IndexTableSpec {
 }
 
 export async function freshClaims(
-  shard: Shard,
-  other: Shard,
+  { shard, other }: Bench,
   ...types: readonly ColumnType[]
 ): Promise<FreshClaims> {
   const spec = uniqueSpec(...types)

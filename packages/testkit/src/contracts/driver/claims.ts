@@ -8,7 +8,7 @@ import { codeOf, newId, newName, withBench, type ContractParts } from './harness
 export function claimContract(parts: ContractParts): void {
   const { describe, test } = parts.runner
   const bench = withBench(parts)
-  const fresh: Fresh = (...types) => freshClaims(bench.shard, bench.other, ...types)
+  const fresh: Fresh = (...types) => freshClaims(bench, ...types)
 
   describe('a take', () => takeContract(parts.runner, fresh))
   describe('a swap', () => swapContract(parts.runner, fresh))

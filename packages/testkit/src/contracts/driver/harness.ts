@@ -14,7 +14,7 @@ import type { TestFunctions } from '../test-functions.ts'
 /** A driver on fresh, empty databases: at least one shard, without tables. */
 export interface DriverHarness {
   readonly driver: Driver
-  /** Connects to the same databases again, like another process. Required unless the option `alone` is given. */
+  /** Connects to the same databases again, like another process. Required unless the option `singleConnectionReason` is given. */
   readonly connectAgain?: (() => Promise<Driver>) | undefined
   /** Deletes the databases. The contract has closed the drivers before. */
   readonly cleanUp: () => Promise<void>
@@ -39,7 +39,6 @@ export interface Bench {
   readonly shard: Shard
   /** The same shard through a second driver, like another process; the same object without a second one. */
   readonly other: Shard
-  readonly driver: Driver
 }
 
 /** Creates a bench before the tests of a part, and removes it after them. */
@@ -55,7 +54,7 @@ export function withBench({ runner, make }: ContractParts): Bench {
     await shard.createTables()
     await shard.catalog.init(catalogOf(1))
     again = await harness.connectAgain?.()
-    bench = { driver: harness.driver, shard, other: again === undefined ? shard : firstShard(again) }
+    bench = { shard, other: again === undefined ? shard : firstShard(again) }
   })
 
   afterAll(async () => {
@@ -65,9 +64,6 @@ export function withBench({ runner, make }: ContractParts): Bench {
   })
 
   return {
-    get driver() {
-      return bench.driver
-    },
     get shard() {
       return bench.shard
     },

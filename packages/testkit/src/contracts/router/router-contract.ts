@@ -1,7 +1,8 @@
-import { isLooseleafError, type Router } from '@looseleaf/core'
+import type { Router } from '@looseleaf/core'
 import { ID_BYTES } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
+import { codeOf } from '../thrown.ts'
 import { keysOfAllKinds, idsOfAllKinds } from './sample-keys.ts'
 
 /**
@@ -119,14 +120,4 @@ function elsewhere(bytes: Uint8Array): Uint8Array {
 
 function hexOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
-}
-
-function codeOf(run: () => unknown): string {
-  try {
-    run()
-  } catch (error) {
-    if (isLooseleafError(error)) return error.code
-    throw new Error('Only a LooseleafError may be thrown.', { cause: error })
-  }
-  return 'nothing was thrown'
 }
