@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isLooseleafError } from '@looseleaf/core'
-import { badArgument, guarded, platformTime, isError } from '@looseleaf/core/internal'
+import { badArgument, guarded, messageOf, platformTime } from '@looseleaf/core/internal'
 import { createFormTokens } from './form-token.ts'
 import { readForm } from './read-form.ts'
 import { refuseForeign } from './refuse-foreign.ts'
@@ -129,9 +129,7 @@ export function createActs(options: ActsOptions, path: string, onWarning: (messa
         ? `The time limit of ${LIMIT_MS / 60_000} minutes has ended it; changes made so far stay.`
         : isLooseleafError(error)
           ? `${error.code}: ${error.message}`
-          : isError(error)
-            ? error.message
-            : String(error)
+          : messageOf(error)
     }
     running.delete(about)
     const act: Act = { name, about, at, durationMs: platformTime.elapsed() - startedAt, failure, outcome }

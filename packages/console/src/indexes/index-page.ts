@@ -11,6 +11,7 @@ import type { ShownStore } from '../requests/shown-store.ts'
 import { entityLink, hiddenReason, isShown, keyText, tableAddress } from '../entities/visibility.ts'
 import { bytesText, capital, counted, cut } from '../kit/text.ts'
 import { noteOf, table } from '../kit/table.ts'
+import type { Link } from '../kit/page.ts'
 
 const PAGE_ROWS = 25
 const MAX_SHARDS = 64
@@ -89,13 +90,7 @@ function definition(entry: CatalogEntry, sizes: readonly PartResult<ShardSizes |
 <dt>size</dt><dd>${known.length === 0 ? 'unknown: the database has no statistics; SQLite would have to read its whole file' : `about ${counted(sum('rows'), 'row')} in ${bytesText(sum('bytes'))}, from the statistics of ${counted(known.length, 'shard')}`}</dd></dl>`
 }
 
-interface Choice {
-  readonly href: string
-  readonly label: string
-  readonly isCurrent: boolean
-}
-
-function choices(label: string, all: readonly Choice[]): Html {
+function choices(label: string, all: readonly (Link & { readonly isCurrent: boolean })[]): Html {
   return markup`<nav aria-label="${label}"><ul class="choices">${all.map(({ href, label: name, isCurrent }) => markup`<li><a href="${href}"${isCurrent ? markup` aria-current="page"` : undefined}>${name}</a></li>`)}</ul></nav>`
 }
 

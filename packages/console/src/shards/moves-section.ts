@@ -76,7 +76,6 @@ function waitsText({ waits }: MoveReport): string {
     : `${waits.calls.toLocaleString('en-US')}, the longest for ${milliseconds(waits.longestMs)}`
 }
 
-/** Renders the commands that end the move and that take it back. */
 function commandsText({ commands: { forward, back, isBackLater } }: MoveReport): Html {
   const backLabel = isBackLater ? 'go back, once it is over' : 'go back'
   return markup`${forward && markup`<dt>go on</dt><dd><code>${forward}</code></dd>`}${back && markup`<dt>${backLabel}</dt><dd><code>${back}</code></dd>`}`

@@ -177,7 +177,6 @@ function stateOf({ ageMs, exclusionReason }: ReplicaStats): string {
     : `This process knows that it has all writes acknowledged ${milliseconds(ageMs)} ago.`
 }
 
-/** Renders the connections and lanes of a server. */
 function sentTo({ name, connections, lanes }: Pick<ShardStats, 'name' | 'connections' | 'lanes'>): Html {
   const busiest = lanes.toSorted((a, b) => b.statements - a.statements)
   const { shown, note } = cut(busiest, MAX_LANES, 'lane')

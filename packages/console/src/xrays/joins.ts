@@ -33,14 +33,9 @@ export function joinsOf({ calls, statements }: Trace): readonly Join[] {
 }
 
 function byCall(statements: readonly TracedStatement[]): ReadonlyMap<TracedCall, readonly TracedStatement[]> {
-  const found = new Map<TracedCall, TracedStatement[]>()
-  for (const statement of statements)
-    for (const call of statement.calls) {
-      const known = found.get(call)
-      if (known === undefined) found.set(call, [statement])
-      else known.push(statement)
-    }
-  return found
+  const pairs = statements.flatMap((statement) => statement.calls.map((call) => ({ call, statement })))
+  const groups = Map.groupBy(pairs, ({ call }) => call)
+  return new Map(Array.from(groups, ([call, group]) => [call, group.map(({ statement }) => statement)]))
 }
 
 /** Returns the last of these calls that had ended when another began, and that read no entities. */

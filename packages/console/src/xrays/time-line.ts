@@ -66,7 +66,6 @@ export function timeLine(trace: Trace): Html {
   return drawing({ width: WIDTH, height: y + 16, label }, labels, lines, drawn, endLabel)
 }
 
-/** Draws a line from the end of one bar to the beginning of another. */
 function joinLine(rows: Bar | undefined, entities: Bar | undefined): Html | undefined {
   if (rows === undefined || entities === undefined) return undefined
   const [from, to] = [rows.y + ROW / 2 - 2, entities.y + ROW / 2 - 2]

@@ -14,14 +14,12 @@ export interface SameCalls {
 
 /** Groups the calls of a trace, in the order of their starts. */
 export function sameCalls({ calls, statements }: Trace): readonly SameCalls[] {
-  const numbersOf = new Map<TracedCall, number[]>()
-  for (const [i, { calls: served, table }] of statements.entries())
-    for (const call of tableKind(table) === 'own' ? [] : served) {
-      const numbers = numbersOf.get(call)
-      if (numbers === undefined) numbersOf.set(call, [i + 1])
-      else numbers.push(i + 1)
-    }
-  const numbersFor = (call: TracedCall): readonly number[] => numbersOf.get(call) ?? []
+  const served = statements.flatMap(({ calls: callsOf, table }, i) =>
+    tableKind(table) === 'own' ? [] : callsOf.map((call) => ({ call, number: i + 1 })),
+  )
+  const byCall = Map.groupBy(served, ({ call }) => call)
+  const numbersFor = (call: TracedCall): readonly number[] =>
+    (byCall.get(call) ?? []).map(({ number }) => number)
   const groups = Map.groupBy(calls, (call) =>
     JSON.stringify([call.name, call.index, call.failure, numbersFor(call)]),
   )
