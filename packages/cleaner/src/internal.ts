@@ -8,7 +8,7 @@ export type { LastRun, PartReport, RunInProgress } from './report/index-report.t
 export type { PendingReport, ShardReport } from './report/shard-report.ts'
 export type { CleanerSummary, RoundError } from './report/summary.ts'
 export { checkRewinds, readRewinds, rewindText, type ShardRewind } from './tampering/rewinds.ts'
-export { sweepIndex, tunedSweep } from './sweep/sweep.ts'
+export { tunedSweep } from './sweep/sweep.ts'
 export type { PassOptions } from './pass/pass-options.ts'
 export type { CleanedIndex } from './clean/clean-index.ts'
 export type { CleaningOptions } from './clean/cleaning.ts'

@@ -86,7 +86,7 @@ async function workOnPage(
     }
   } else {
     const fill = (target: IndexTarget): boolean => isBuilding(target) || runOf(job, target).rewrites
-    await sweepEntityPage(pass, targets, rows, { fill })
+    await sweepEntityPage(pass, targets, rows, fill)
   }
   const [unreadableEntity] = unreadable.values()
   const building = targets.find(isBuilding)

@@ -190,6 +190,6 @@ const call = ({ signal }: Pass): CallOptions => ({ signal })
  * 3. The delete of version 2 removes every stamp below 2. Only the stamp of version 3 protects the row.
  */
 async function restamp(pass: RepairPass, target: IndexTarget, ids: readonly Uint8Array[]): Promise<void> {
-  await sweepDerived(pass, [target], await readDerived(pass, [target], ids), { fill: () => true })
+  await sweepDerived(pass, [target], await readDerived(pass, [target], ids), () => true)
   await reconcile(pass, [target], ids)
 }

@@ -16,7 +16,8 @@ import {
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { tunedCheckIndex } from '../check/check-index.ts'
 import { cleanIndex, tunedCleanIndex } from '../clean/clean-index.ts'
-import { sweepIndex, tunedSweep } from '../sweep/sweep.ts'
+import { tunedSweep } from '../sweep/sweep.ts'
+import { sweepIndex } from '../../test/sweeps.ts'
 
 const ada = { user_id: 'ada', published: 1 }
 const eve = { user_id: 'eve', published: 1 }

@@ -4,7 +4,7 @@ import { faultyDriver, unknownOutcome, type FaultPlan } from '@looseleaf/testkit
 import type { DataStore } from '@looseleaf/store'
 import { expect, test } from 'vitest'
 import { addRow, byUser, expectedRows, found, openStore, rowFor, rowsIn } from '../../test/stores.ts'
-import { sweepIndex } from '../sweep/sweep.ts'
+import { sweepIndex } from '../../test/sweeps.ts'
 
 const ada = { user_id: 'ada', published: 1 }
 const eve = { user_id: 'eve', published: 1 }

@@ -12,7 +12,7 @@ import {
   rowsIn,
   found,
 } from '../../test/stores.ts'
-import { sweepEntities, sweepIndex } from './sweep.ts'
+import { sweepEntities, sweepIndex } from '../../test/sweeps.ts'
 
 const ada = { user_id: 'ada', published: 1 }
 const bob = { user_id: 'bob', published: 1 }

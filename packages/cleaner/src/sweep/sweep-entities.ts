@@ -15,25 +15,21 @@ import { replacedRows } from '../repair/replaced-rows.ts'
 /** Largest number of looks. An entity that was written between all of them has writers that know the index and add its rows. */
 const MAX_LOOKS = 5
 
-export interface SweepPageOptions {
-  /**
-   * Tells whether an index is filled: all of its rows are written without a look-up, which is cheaper while most are missing, and the
-   * entities that were read are made durable.
-   */
-  fill(target: IndexTarget): boolean
-}
-
-/** Works on one page of entities of a shard: adds missing rows, and rewrites wrong included properties. */
+/**
+ * Works on one page of entities of a shard: adds missing rows, and rewrites wrong included properties. `fill` tells whether an index is
+ * filled: all of its rows are written without a look-up, which is cheaper while most are missing, and the entities that were read are made
+ * durable.
+ */
 export async function sweepEntityPage(
   pass: RepairPass,
   targets: readonly IndexTarget[],
   rows: readonly EntityRow[],
-  options: SweepPageOptions,
+  fill: (target: IndexTarget) => boolean = () => false,
 ): Promise<void> {
   const living = rows.filter(({ body }) => body !== null)
   for await (const batch of derivedBatches(pass, targets, living))
-    await sweepDerived(pass, targets, batch, options)
-  const filled = targets.filter((target) => options.fill(target))
+    await sweepDerived(pass, targets, batch, fill)
+  const filled = targets.filter(fill)
   if (filled.length > 0) await fillDurably(pass, filled, rows)
 }
 
@@ -42,7 +38,7 @@ export async function sweepDerived(
   pass: RepairPass,
   targets: readonly IndexTarget[],
   entities: readonly DerivedEntity[],
-  { fill }: SweepPageOptions,
+  fill: (target: IndexTarget) => boolean,
 ): Promise<void> {
   const added = allRows(targets.filter(fill), entities)
   const movedAlready: DerivedEntity[] = []

@@ -13,7 +13,8 @@ import {
   tableOf,
 } from '../../test/stores.ts'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
-import { sweep, sweepEntities, sweepIndex } from './sweep.ts'
+import { sweep } from './sweep.ts'
+import { sweepEntities, sweepIndex } from '../../test/sweeps.ts'
 
 it('a sweep adds missing rows before it looks for dangling ones', async () => {
   const operations: string[] = []

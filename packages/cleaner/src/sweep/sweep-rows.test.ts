@@ -190,7 +190,7 @@ describe('a page of entities', () => {
 
   it('a page without missing rows is only looked up', async () => {
     const { id } = await store.put(ada)
-    await sweepEntityPage(pass, targets, await pageOf(id), { fill: () => false })
+    await sweepEntityPage(pass, targets, await pageOf(id))
     expect(new Set(sent.map((each) => each.split(' ')[0]))).toEqual(new Set(['rowsOf']))
     expect(pass.tally).toMatchObject({ entities: 1, added: 0 })
   })
@@ -199,7 +199,7 @@ describe('a page of entities', () => {
     const { id } = await store.put(ada)
     await store.delete(id)
     await store.settled()
-    await sweepEntityPage(pass, targets, await pageOf(id), { fill: () => true })
+    await sweepEntityPage(pass, targets, await pageOf(id), () => true)
     expect(sent.map((each) => each.split(' ')[0])).toEqual(['flush', 'readVersions'])
     expect(pass.tally).toMatchObject({ entities: 0, added: 0 })
   })
@@ -207,12 +207,12 @@ describe('a page of entities', () => {
   it('a page is written without a look-up for filled indexes, and looked up for the others', async () => {
     const { id } = await store.put(ada)
     const [user, tag] = targets
-    await sweepEntityPage(pass, targets, await pageOf(id), { fill: (target) => target === tag })
+    await sweepEntityPage(pass, targets, await pageOf(id), (target) => target === tag)
     expect(pass.tally).toMatchObject({ entities: 1, added: 2 })
     expect([count('rowsOf'), count('flush')]).toEqual([1, 1])
-    await sweepEntityPage(pass, [tag!], await pageOf(id), { fill: () => true })
+    await sweepEntityPage(pass, [tag!], await pageOf(id), () => true)
     expect(count('rowsOf')).toBe(0)
-    await sweepEntityPage(pass, [user!], await pageOf(id), { fill: () => false })
+    await sweepEntityPage(pass, [user!], await pageOf(id))
     expect([count('upsert'), count('flush')]).toEqual([0, 0])
   })
 
@@ -229,7 +229,7 @@ describe('a page of entities', () => {
       isMine = false
     }
     const filled = targets.slice(1)
-    await sweepEntityPage(pass, filled, page, { fill: () => true })
+    await sweepEntityPage(pass, filled, page, () => true)
     expect(tags).toHaveLength(1 + 5)
     expect(await rowsIn(store, 'by_tag')).toEqual(await expectedRows(store, 'by_tag'))
     expect(pass.tally).toMatchObject({ entities: 1, removed: 0 })
@@ -253,7 +253,7 @@ describe('a page of entities', () => {
       await addRow(store, 'by_tag', placed)
       moved = version
     }
-    await sweepEntityPage(pass, targets.slice(1), page, { fill: () => true })
+    await sweepEntityPage(pass, targets.slice(1), page, () => true)
     const rows = await tableOf(store, 'by_tag', placed.shard).scan({ prefix: [], order: 'asc', limit: 9 })
     expect(rows).toMatchObject([{ version: moved }])
     expect(sent.indexOf('written')).toBeLessThan(sent.lastIndexOf('flush'))
@@ -274,7 +274,7 @@ describe('a page of entities', () => {
       await store.settled()
       moves = now
     }
-    await sweepEntityPage(pass, targets.slice(1), page, { fill: () => true })
+    await sweepEntityPage(pass, targets.slice(1), page, () => true)
     expect(moves).toBe(2)
     expect(pass.removals.isEmpty).toBe(false)
     await settle()
@@ -292,7 +292,7 @@ describe('a page of entities', () => {
       await store.put({ tags: ['1'] }, { id })
       await store.settled()
     }
-    await sweepEntityPage(pass, targets, page, { fill: () => false })
+    await sweepEntityPage(pass, targets, page)
     expect(pass.tally).toMatchObject({ entities: 1, added: 1 })
     await settle()
     expect(pass.tally).toMatchObject({ removed: 1 })

@@ -15,7 +15,8 @@ import {
 } from '../../test/stores.ts'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import type { Problem } from '../pass/pass-options.ts'
-import { sweep, sweepEntities, sweepIndex, tunedSweep } from './sweep.ts'
+import { sweep, tunedSweep } from './sweep.ts'
+import { sweepEntities, sweepIndex } from '../../test/sweeps.ts'
 
 const everything = { prefix: [], order: 'asc', limit: 100 } as const
 

@@ -26,28 +26,27 @@ const sweepOptionKinds: OptionKinds<SweepOptions> = {
   shard: optionKinds.elsewhere,
 }
 
+type Direction = 'entities' | 'rows'
+
 /**
- * Reads all entities that are there when their shard's turn comes, and adds their missing rows. Entities of a bucket that moves meanwhile are read
- * at its new shard, so some are read twice; with `shard` they are left out. Returns the counts. Throws `INDEX_NOT_FOUND` and errors of shards.
+ * Makes one pass, without progress or leases; to be able to resume, use `cleanIndex`. Reads all entities that are there when their shard's turn
+ * comes, and adds their missing rows; then reads all index rows, and deletes those that match no committed entity. Entities of a bucket that
+ * moves meanwhile are read at its new shard, so some are read twice; with `shard` they are left out. Returns the counts. Throws
+ * `INDEX_NOT_FOUND` and errors of shards.
  */
-export async function sweepEntities(store: AnyStore, options: Tuned<SweepOptions> = {}): Promise<Tally> {
-  return onShards('sweepEntities', store, options, ['entities'])
-}
-
-/** Reads all index rows, and deletes those that match no committed entity. Returns the counts. Throws like `sweepEntities`. */
-export async function sweepIndex(store: AnyStore, options: Tuned<SweepOptions> = {}): Promise<Tally> {
-  return onShards('sweepIndex', store, options, ['rows'])
-}
-
-/** Runs `sweepEntities` and `sweepIndex` once, without progress or leases. To be able to resume, use `cleanIndex`. */
 export async function sweep(store: AnyStore, options: SweepOptions = {}): Promise<Tally> {
   checkStore('sweep', store, options, sweepOptionKinds)
   return tunedSweep(store, options)
 }
 
-/** As `sweep`, with a tuning, and without a check of the options. */
-export async function tunedSweep(store: AnyStore, options: Tuned<SweepOptions> = {}): Promise<Tally> {
-  return onShards('sweep', store, options, ['entities', 'rows'])
+/** As `sweep`, with a tuning, without a check of the options, and in these directions alone. */
+export async function tunedSweep(
+  store: AnyStore,
+  options: Tuned<SweepOptions> = {},
+  directions: readonly Direction[] = ['entities', 'rows'],
+): Promise<Tally> {
+  checkNames('sweep', options.indexes)
+  return withCallbacks(options, (taken) => sweepShards(store.context, taken, directions))
 }
 
 async function entitiesToRows(
@@ -55,7 +54,7 @@ async function entitiesToRows(
   targets: readonly IndexTarget[],
   pages: ReturnType<typeof entitiesOfShard>,
 ): Promise<void> {
-  for await (const page of pages) await sweepEntityPage(pass, targets, page, { fill: () => false })
+  for await (const page of pages) await sweepEntityPage(pass, targets, page)
 }
 
 async function rowsToEntities(
@@ -72,18 +71,6 @@ async function rowsToEntities(
     }
   }
   await sweepIndexRows(pass, shard, rows.take())
-}
-
-type Direction = 'entities' | 'rows'
-
-async function onShards(
-  call: string,
-  store: AnyStore,
-  options: Tuned<SweepOptions>,
-  directions: readonly Direction[],
-): Promise<Tally> {
-  checkNames(call, options.indexes)
-  return withCallbacks(options, (taken) => sweepShards(store.context, taken, directions))
 }
 
 async function sweepShards(

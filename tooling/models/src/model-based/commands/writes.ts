@@ -1,4 +1,4 @@
-import { sweepIndex } from '@looseleaf/cleaner/internal'
+import { tunedSweep } from '@looseleaf/cleaner/internal'
 import { metaOf, type Bag } from '@looseleaf/core'
 import { unchanged, type PutResult } from '@looseleaf/store'
 import fc from 'fast-check'
@@ -157,7 +157,7 @@ async function write(model: Model, world: World, text: string, call: Write): Pro
  */
 async function clean(model: Model, world: World, id: string): Promise<void> {
   await world.store.settled()
-  await sweepIndex(world.store, { graceMs: 0 })
+  await tunedSweep(world.store, { graceMs: 0 }, ['rows'])
   const entity = await world.store.get(id)
   const version = entity && metaOf(entity)?.version
   if (version !== model.versionOf(id)) model.wrote(id, version)
