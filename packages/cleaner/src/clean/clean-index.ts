@@ -285,7 +285,7 @@ async function finish(job: CleanJob, leading: Shard, call: CallOptions): Promise
     }
     const { run, rewrites } = joined
     const partsOfRun = parts.map((onShard) => {
-      const part = onShard.get(entry.table)
+      const part = onShard.get(entry.table)?.part
       return part?.run === run ? part : freshPart(run)
     })
     // If another worker ended the run first, it has made the index ready and saved the sums.

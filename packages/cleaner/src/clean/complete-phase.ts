@@ -134,7 +134,7 @@ async function openParts(
   const unread = new Map<IndexTarget, string>()
   for (const target of running) {
     const { run } = runOf(job, target)
-    const parts = loaded.map((onShard) => onShard.get(target.entry.table))
+    const parts = loaded.map((onShard) => onShard.get(target.entry.table)?.part)
     const past = parts.filter((part) => part !== undefined && part.run === run && isPast(part, phase))
     for (const [place, part] of parts.entries()) if (!past.includes(part)) add(shards[place]!, target)
     if (past.length < parts.length || phase === 'dangling') continue

@@ -49,7 +49,7 @@ async function keepRow({ removals }: Claimed): Promise<void> {
 const rowsLeft = (): Promise<number> => tableOn(target, 1).count({ prefix: [] })
 
 const stored = async (): Promise<Part | undefined> =>
-  (await loadParts(context, [target.entry.table], 1)).get(target.entry.table)
+  (await loadParts(context, [target.entry.table], 1)).get(target.entry.table)?.part
 const ownerNow = async (): Promise<string | undefined> =>
   (await tasks.load(partTask(target.entry.table)))?.owner
 
@@ -193,7 +193,7 @@ describe('parts of several indexes', () => {
     await first.release()
     await second.checkpoint({})
     const parts = await loadParts(storeContext, [byUser.entry.table, byTag.entry.table], 0)
-    expect([...parts].map(([table, { seen }]) => [table, seen])).toEqual([
+    expect([...parts].map(([table, { part }]) => [table, part.seen])).toEqual([
       [byUser.entry.table, 1],
       [byTag.entry.table, 2],
     ])

@@ -38,22 +38,28 @@ export interface LeaseOptions {
   readonly paceOf: (shard: number) => Pace
 }
 
+export interface StoredPart {
+  readonly part: Part
+  readonly isHeld: boolean
+}
+
 export function partTask(table: string): string {
   return `clean-part/${table}`
 }
 
-/** Loads the parts of these indexes on a shard, by table. A part that no worker has begun has no entry. */
+/** Loads the parts of these indexes on a shard, by table, and whether a worker has them. A part that no worker has begun has no entry. */
 export async function loadParts(
   context: EngineContext,
   tables: readonly string[],
   shard: number,
   options?: CallOptions,
-): Promise<ReadonlyMap<string, Part>> {
+): Promise<ReadonlyMap<string, StoredPart>> {
   const states = await shardAt(context, shard).tasks.loadAll(tables.map(partTask), options)
   return new Map(
     tables.flatMap((table) => {
-      const part = partFromText(states.get(partTask(table))?.progress ?? '')
-      return part === undefined ? [] : [[table, part] as const]
+      const state = states.get(partTask(table))
+      const part = partFromText(state?.progress ?? '')
+      return part === undefined ? [] : [[table, { part, isHeld: state?.owner !== undefined }] as const]
     }),
   )
 }

@@ -1,9 +1,8 @@
 import type { CallOptions } from '@looseleaf/core'
 import { optionKinds } from '@looseleaf/core/internal'
 import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
-import { checkStore, shardAt, type AnyStore } from '@looseleaf/protocol/internal'
-import { partTask } from '../clean/part-lease.ts'
-import { partFromText } from '../clean/part.ts'
+import { checkStore, type AnyStore } from '@looseleaf/protocol/internal'
+import { loadParts } from '../clean/part-lease.ts'
 import { loadRuns } from '../clean/run-record.ts'
 import { cleanableIndexes } from '../pass/index-target.ts'
 import { reportIndex, type IndexReport, type PartsOnShard } from './index-report.ts'
@@ -58,14 +57,7 @@ async function partsOn(
   options: CallOptions,
 ): Promise<PartsOnShard> {
   try {
-    const states = await shardAt(context, shard).tasks.loadAll(tables.map(partTask), options)
-    return new Map(
-      tables.flatMap((table) => {
-        const state = states.get(partTask(table))
-        const part = partFromText(state?.progress ?? '')
-        return part === undefined ? [] : [[table, { part, isHeld: state?.owner !== undefined }] as const]
-      }),
-    )
+    return await loadParts(context, tables, shard, options)
   } catch (error) {
     if (!isOfShard(error)) throw error
     return 'unknown'

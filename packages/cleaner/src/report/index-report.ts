@@ -1,6 +1,7 @@
 import type { CatalogEntry, IndexState } from '@looseleaf/core/internal'
 import type { Throttled } from '@looseleaf/protocol/internal'
-import { phases, type Part, type Phase } from '../clean/part.ts'
+import type { StoredPart } from '../clean/part-lease.ts'
+import { phases, type Phase } from '../clean/part.ts'
 import type { RunRecord } from '../clean/run-record.ts'
 import { rowsLeft, rowsLeftOnAll, timeLeftMs } from '../clean/time-left.ts'
 import { isHalted } from '../pass/index-target.ts'
@@ -56,8 +57,8 @@ export interface PartReport extends Throttled {
   readonly rate: number
 }
 
-/** The parts on one shard, by table, and whether a worker has them; `unknown` if the shard does not answer. */
-export type PartsOnShard = ReadonlyMap<string, { readonly part: Part; readonly isHeld: boolean }> | 'unknown'
+/** The parts on one shard, by table; `unknown` if the shard does not answer. */
+export type PartsOnShard = ReadonlyMap<string, StoredPart> | 'unknown'
 
 /** The parts on the shard with this number. */
 export interface PartsAt {
@@ -77,12 +78,12 @@ export function reportIndex(
   if (record?.state !== 'running') {
     return { ...report, lastRun, inProgress: undefined, misfits: lastRun && misfitsOf(lastRun) }
   }
-  const parts = onShards.flatMap(({ parts: onShard }) => {
-    const found = onShard === 'unknown' ? undefined : onShard.get(table)
-    return found?.part.run === record.run ? [found.part] : []
+  const found = onShards.map(({ parts }) => {
+    const stored = parts === 'unknown' ? undefined : parts.get(table)
+    return stored?.part.run === record.run ? stored : undefined
   })
-  const { misfits, undecodable } = sumTallies(parts.map(({ tally }) => tally))
-  const inProgress = { ...reportRun(record, table, state, onShards), undecodable }
+  const { misfits, undecodable } = sumTallies(found.flatMap((stored) => stored?.part.tally ?? []))
+  const inProgress = { ...reportRun(record, state, onShards, found), undecodable }
   const counted = inProgress.savedAt && { count: misfits, countedAt: inProgress.savedAt }
   return { ...report, lastRun, inProgress, misfits: lastRun ? misfitsOf(lastRun) : counted }
 }
@@ -96,18 +97,13 @@ function misfitsOf({ finishedAt, tally }: LastRun): { readonly count: number; re
 }
 
 function reportRun(
-  { run, startedAt }: RunRecord,
-  table: string,
+  { startedAt }: RunRecord,
   state: IndexState,
   onShards: readonly PartsAt[],
+  found: readonly (StoredPart | undefined)[],
 ): Omit<RunInProgress, 'undecodable'> {
   // Sweeps have no check phase.
   const planned = state === 'building' ? phases : phases.filter((phase) => phase !== 'check')
-  const found = onShards.map(({ parts: onShard }) => {
-    if (onShard === 'unknown') return undefined
-    const stored = onShard.get(table)
-    return stored?.part.run === run ? stored : undefined
-  })
   const shards = onShards.map(({ shard, parts }, i) => reportPart(shard, parts, found[i]))
   const rate = shards.reduce((sum, part) => sum + part.rate, 0)
   const remaining = rowsLeftOnAll(found.map((stored) => stored && rowsLeft([stored.part], planned)))
@@ -121,11 +117,7 @@ function reportRun(
   }
 }
 
-function reportPart(
-  shard: number,
-  onShard: PartsOnShard,
-  found: { readonly part: Part; readonly isHeld: boolean } | undefined,
-): PartReport {
+function reportPart(shard: number, onShard: PartsOnShard, found: StoredPart | undefined): PartReport {
   const idle = { worker: undefined, rate: 0, throttledBy: undefined, waited: 0 }
   if (found === undefined) {
     return { shard, phase: onShard === 'unknown' ? onShard : 'waiting', done: 0, total: 0, ...idle }
