@@ -179,27 +179,25 @@ async function cleanActive(
     shardsNow: () => presentNumbers(context.driver),
     planned,
     onProgress: options.onProgress,
-    onWork(target, shard, tally) {
-      const { entry } = target
-      // Rows of a filling were not missing.
-      const isFill = entry.state === 'building' || runs.get(target)?.rewrites === true
-      onWork?.(isFill ? { ...tally, added: 0 } : tally)
-      const { name } = shardAt(context, shard)
-      const counts = countsOf(tally)
-      context.events.happened({
-        kind: 'cleaned',
-        work: workOn(entry),
-        index: entry.name,
-        shard: name,
-        ...counts,
-      })
-    },
   })
+  function countWork(target: IndexTarget, shard: number, tally: Tally): void {
+    const { entry } = target
+    // Rows of a filling were not missing.
+    const isFill = entry.state === 'building' || runs.get(target)?.rewrites === true
+    onWork?.(isFill ? { ...tally, added: 0 } : tally)
+    context.events.happened({
+      kind: 'cleaned',
+      work: workOn(entry),
+      index: entry.name,
+      shard: shardAt(context, shard).name,
+      ...countsOf(tally),
+    })
+  }
   const lease: LeaseOptions = {
     owner: context.random.uuid(),
     leaseMs: options.leaseMs ?? 30_000,
     checkpointMs: tuning.checkpointMs,
-    onRemoved: (target, shard, removed) => meter.addWork(target, shard, { ...emptyTally(), removed }),
+    onRemoved: (target, shard, removed) => countWork(target, shard, { ...emptyTally(), removed }),
     paceOf: meter.paceOf,
   }
   const tables = active.map(({ table }) => table)
@@ -219,6 +217,7 @@ async function cleanActive(
     throttle,
     halts: createHalts(context, [...runs.keys()], lease.checkpointMs),
     meter,
+    countWork,
   }
   for (const phase of planned) {
     const targets = [...runs.keys()].filter(({ entry }) => phase !== 'check' || mustCheck(entry, options))
@@ -312,9 +311,9 @@ async function finish(job: CleanJob, leading: Shard, call: CallOptions): Promise
   return ends.map(({ entry: { name, table, generation, unique }, parts: partsOfRun, halted, tally }) => {
     const state = states.get(table)
     if (state === undefined) throw droppedIndex(name)
-    if (halted) return { index: name, generation, state, ...(unique && { unique }), halted, ...tally }
-    for (const [i, part] of partsOfRun.entries()) meter.report('ready', shards[i]!, [{ index: name, part }])
-    return { index: name, generation, state, ...(unique && { unique }), ...tally }
+    if (!halted)
+      for (const [i, part] of partsOfRun.entries()) meter.report('ready', shards[i]!, [{ index: name, part }])
+    return { index: name, generation, state, ...(unique && { unique }), ...(halted && { halted }), ...tally }
   })
 }
 

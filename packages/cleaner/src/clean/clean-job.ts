@@ -1,8 +1,8 @@
-import { LooseleafError } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { Throttle } from '@looseleaf/protocol/internal'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { PassOptions } from '../pass/pass-options.ts'
+import type { Tally } from '../pass/tally.ts'
 import type { Tuned, Tuning } from '../pass/tuning.ts'
 import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
 import type { Halts } from './halts.ts'
@@ -22,13 +22,12 @@ export interface CleanJob extends Pick<Tuning, 'pollMs' | 'settleMs' | 'shardsAt
   readonly throttle: Throttle
   readonly halts: Halts
   readonly meter: ProgressMeter
+  /** Counts work on an index on a shard, for observers and for the cleaner of the job. */
+  countWork(target: IndexTarget, shard: number, tally: Tally): void
 }
 
 export function runOf(job: CleanJob, target: IndexTarget): RunRecord {
-  const run = job.runs.get(target)
-  if (run === undefined)
-    throw new LooseleafError('INDEX_NOT_FOUND', `Index ${target.entry.name} is not being cleaned.`)
-  return run
+  return job.runs.get(target) as RunRecord
 }
 
 /** Creates a pass over leased parts. Calls of the process may pause a page for longer than a lease, so the leases are renewed after pauses. */

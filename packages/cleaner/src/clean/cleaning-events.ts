@@ -1,16 +1,17 @@
 import type { CatalogEntry, CleanerCounts, StoreEvents } from '@looseleaf/core/internal'
 import type { Tally } from '../pass/tally.ts'
+import type { CleanResult } from './clean-index.ts'
 
 /** Returns the kind of work on an index, by its state when the work begins. */
 export const workOn = ({ state }: CatalogEntry): 'fill' | 'sweep' => (state === 'building' ? 'fill' : 'sweep')
 
 /** Runs the cleaning of some indexes, and reports its start and outcome to observers. */
-export async function reportCleaning<R extends { readonly indexes: readonly EndedIndex[] }>(
+export async function reportCleaning(
   { happened }: StoreEvents,
   entries: readonly CatalogEntry[],
   signal: AbortSignal | undefined,
-  work: () => Promise<R>,
-): Promise<R> {
+  work: () => Promise<CleanResult>,
+): Promise<CleanResult> {
   const report = (entry: CatalogEntry, outcome: 'begun' | 'ended' | 'halted' | 'stopped' | 'failed'): void =>
     happened({ kind: 'cleaning', work: workOn(entry), outcome, index: entry.name })
   for (const entry of entries) report(entry, 'begun')
@@ -28,13 +29,6 @@ export async function reportCleaning<R extends { readonly indexes: readonly Ende
     for (const entry of entries) report(entry, signal?.aborted ? 'stopped' : 'failed')
     throw error
   }
-}
-
-interface EndedIndex {
-  readonly index: string
-  readonly generation: number
-  readonly unique?: true
-  readonly halted?: true
 }
 
 /** Returns the counts of a tally that observers receive. */

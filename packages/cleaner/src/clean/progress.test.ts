@@ -1,7 +1,6 @@
 import { createThrottle } from '@looseleaf/protocol/internal'
 import { describe, expect, it } from 'vitest'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
-import type { IndexTarget } from '../pass/index-target.ts'
 import { emptyTally } from '../pass/tally.ts'
 import { freshPart, phases, type Part } from './part.ts'
 import { createProgressMeter, type CleanProgress, type MeterOptions, type ProgressMeter } from './progress.ts'
@@ -26,7 +25,6 @@ function meterOf(options: Partial<MeterOptions> = {}): {
     shardsNow: () => [0, 1],
     planned: phases,
     onProgress: (progress) => void reports.push(progress),
-    onWork: undefined,
     ...options,
   })
   return { meter, reports, time }
@@ -125,14 +123,9 @@ describe('progress', () => {
     expect(meter.paceOf(0).worker).toContain(`:${process.pid}`)
   })
 
-  it('`onProgress` and `onWork` are independent and optional', () => {
-    const target = {} as IndexTarget
-    const onWork: MeterOptions['onWork'] = (index, shard, tally) =>
-      expect([index, shard, tally.added]).toEqual([target, 1, 1])
-    const { meter } = meterOf({ onProgress: undefined, onWork })
+  it('a report without `onProgress` does nothing', () => {
+    const { meter, reports } = meterOf({ onProgress: undefined })
     meter.report('ready', 0, [])
-    meter.addWork(target, 1, { ...emptyTally(), added: 1 })
-    meterOf({ onProgress: undefined }).meter.addWork(target, 1, emptyTally())
-    expect.assertions(1)
+    expect(reports).toEqual([])
   })
 })

@@ -7,7 +7,6 @@ import {
 } from '@looseleaf/protocol/internal'
 import type { Time } from '@looseleaf/core'
 import { elapsedBy } from '@looseleaf/core/internal'
-import type { IndexTarget } from '../pass/index-target.ts'
 import { sumTallies, type Tally } from '../pass/tally.ts'
 import type { Pace } from './pace.ts'
 import type { Part, Phase } from './part.ts'
@@ -54,8 +53,6 @@ export interface ProgressMeter {
   report(phase: Phase | 'ready', shard: number, parts: readonly NamedPart[]): void
   /** Counts entities or rows that were read on a shard, for the rate. */
   count(shard: number, rows: number): void
-  /** Passes the counts of work on an index on a shard to `onWork`. */
-  addWork(target: IndexTarget, shard: number, tally: Tally): void
   paceOf(shard: number): Pace
 }
 
@@ -66,7 +63,6 @@ export interface MeterOptions {
   readonly shardsNow: () => readonly number[]
   readonly planned: readonly Phase[]
   readonly onProgress: ((progress: CleanProgress) => void) | undefined
-  readonly onWork: ((target: IndexTarget, shard: number, tally: Tally) => void) | undefined
 }
 
 export function createProgressMeter({
@@ -75,7 +71,6 @@ export function createProgressMeter({
   shardsNow,
   planned,
   onProgress,
-  onWork,
 }: MeterOptions): ProgressMeter {
   const elapsed = elapsedBy(time)
   const rate = createRecentRate(elapsed)
@@ -103,7 +98,6 @@ export function createProgressMeter({
       rate.count(rows)
       rateOf(shard).count(rows)
     },
-    addWork: (target, shard, tally) => onWork?.(target, shard, tally),
     paceOf: (shard) => ({
       savedAt: time.now(),
       worker: processName,

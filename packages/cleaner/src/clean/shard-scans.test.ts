@@ -125,13 +125,13 @@ function jobOf(pageSize: number, rewrites = false): CleanJob {
       begin: () => {},
       paceOf: () => pace,
       count: (_, rows) => void log.push(`count ${rows}`),
-      addWork: (_target, _shard, { entities, rows, added }) =>
-        void log.push(`did ${entities} ${rows} ${added}`),
       report(phase, shard, parts) {
         const texts = parts.map(({ index, part }) => `${index} ${part.seen}/${part.total}`)
         log.push([phase, shard, ...texts].join(' '))
       },
     },
+    countWork: (_target, _shard, { entities, rows, added }) =>
+      void log.push(`did ${entities} ${rows} ${added}`),
   }
 }
 

@@ -99,7 +99,7 @@ async function workOnPage(
     const { added, fenced, postponed, misplaced } = tally
     // The first phase has counted the problems; the check only meets them again.
     addTally(part.tally, phase === 'check' ? { added, fenced, postponed, misplaced } : tally)
-    job.meter.addWork(target, shard, tally)
+    job.countWork(target, shard, tally)
   }
 }
 
@@ -158,7 +158,7 @@ export async function scanRows(
       part.seen += count
       const tally = tallyFor(target)
       addTally(part.tally, tally)
-      meter.addWork(target, shard, tally)
+      job.countWork(target, shard, tally)
       meter.count(shard, count)
     }
     meter.report('dangling', shard, partsOf([...reached.keys()]))
