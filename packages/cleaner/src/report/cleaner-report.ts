@@ -45,7 +45,6 @@ export async function readShardReports(
   store: AnyStore,
   options: CallOptions = {},
 ): Promise<readonly ShardReport[]> {
-  checkStore('readShardReports', store, options, { signal: optionKinds.signal })
   const { context } = store
   return Promise.all(presentNumbers(context.driver).map((shard) => reportShard(context, shard, options)))
 }

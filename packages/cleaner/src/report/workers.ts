@@ -1,7 +1,6 @@
 import type { CallOptions } from '@looseleaf/core'
-import { optionKinds } from '@looseleaf/core/internal'
 import { presentShards } from '@looseleaf/index-engine/internal'
-import { checkStore, type AnyStore } from '@looseleaf/protocol/internal'
+import type { AnyStore } from '@looseleaf/protocol/internal'
 import { partTask } from '../clean/part-lease.ts'
 
 /** Returns the number of workers that now have parts of each of these index tables. */
@@ -10,7 +9,6 @@ export async function readWorkers(
   tables: readonly string[],
   options: CallOptions = {},
 ): Promise<ReadonlyMap<string, number>> {
-  checkStore('readWorkers', store, options, { signal: optionKinds.signal })
   const shards = presentShards(store.context.driver)
   const states = await Promise.all(shards.map(({ tasks }) => tasks.loadAll(tables.map(partTask), options)))
   return new Map(

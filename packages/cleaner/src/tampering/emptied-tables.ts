@@ -1,9 +1,9 @@
-import { isLooseleafError, type CallOptions } from '@looseleaf/core'
-import { optionKinds } from '@looseleaf/core/internal'
+import type { CallOptions } from '@looseleaf/core'
 import { presentShards } from '@looseleaf/index-engine/internal'
-import { checkStore, type AnyStore } from '@looseleaf/protocol/internal'
+import type { AnyStore } from '@looseleaf/protocol/internal'
 import { loadWitnesses } from './witness-record.ts'
 import { cleanableIndexes } from '../pass/index-target.ts'
+import { isOfShard } from '../report/shard-report.ts'
 
 /** An index table that a cleaner found emptied, as by TRUNCATE. */
 export interface EmptiedTable {
@@ -22,14 +22,13 @@ export async function readEmptiedTables(
   store: AnyStore,
   options: CallOptions = {},
 ): Promise<readonly EmptiedTable[]> {
-  checkStore('readEmptiedTables', store, options, { signal: optionKinds.signal })
   const { context } = store
   const entries = cleanableIndexes(context)
   const tables = entries.map(({ table }) => table)
   const byShard = await Promise.all(
     presentShards(context.driver).map(async (shard) => {
       const records = await loadWitnesses(shard, tables, options).catch((error: unknown) => {
-        if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
+        if (!isOfShard(error)) throw error
         return new Map<string, { readonly lostAt: number }>()
       })
       return entries.flatMap(({ table, name, generation, unique, state }): EmptiedTable[] => {

@@ -1,8 +1,6 @@
 import type { CallOptions } from '@looseleaf/core'
-import { optionKinds } from '@looseleaf/core/internal'
 import { presentEntries, type EngineContext } from '@looseleaf/index-engine/internal'
 import {
-  checkStore,
   lookAtMarks,
   shardAt,
   rewindOf,
@@ -28,7 +26,6 @@ export async function readRewinds(
   store: AnyStore,
   options: CallOptions = {},
 ): Promise<readonly ShardRewind[]> {
-  checkStore('readRewinds', store, options, { signal: optionKinds.signal })
   const { context } = store
   const looks = await lookAtMarks(presentEntries(context.driver), options)
   const found = await Promise.all(looks.map((look) => wentBackIn(context, look, options)))
@@ -37,7 +34,6 @@ export async function readRewinds(
 
 /** Compares and raises the marks of all shards once, for programs without `startCleaner`. */
 export async function checkRewinds(store: AnyStore, options: CallOptions = {}): Promise<void> {
-  checkStore('checkRewinds', store, options, { signal: optionKinds.signal })
   const { context } = store
   await createMarkKeeper(context, context.random.uuid()).look(options)
 }
