@@ -55,10 +55,7 @@ export async function confirm(
     const unsettled = new Map<string, Candidate>()
     for (const chunk of chunks([...before.values()], ENTITIES_AT_ONCE)) {
       const ids = chunk.map(({ id }) => id)
-      const wrong =
-        direction === 'missing'
-          ? await lookForMissing(pass, target, ids)
-          : await lookForDangling(pass, target, ids, first)
+      const wrong = await lookAgain(pass, target, ids, direction, first)
       const found = candidatesOf(wrong)
       const settled = new Set(
         chunk.filter((earlier) => agrees(earlier, found.get(idKey(earlier.id)))).map(({ id }) => idKey(id)),
@@ -87,31 +84,20 @@ function agrees(earlier: Candidate, later: Candidate | undefined): boolean {
   return true
 }
 
-async function lookForMissing(
+/** Looks for dangling rows only among those of the first look. The pass finds and counts others when it reaches them. */
+async function lookAgain(
   pass: Pass,
   target: IndexTarget,
   ids: readonly Uint8Array[],
-): Promise<Findings> {
-  const { missing } = await inspect(pass, [target], await readDerived(pass, [target], ids), {
-    everywhere: false,
-  })
-  return { missing, dangling: [] }
-}
-
-/** Looks only for the rows of the first look. The pass finds and counts others when it reaches them. */
-async function lookForDangling(
-  pass: Pass,
-  target: IndexTarget,
-  ids: readonly Uint8Array[],
+  direction: ConfirmOptions['direction'],
   first: ReadonlyMap<string, Candidate>,
 ): Promise<Findings> {
-  const { dangling } = await inspect(pass, [target], await readDerived(pass, [target], ids), {
-    everywhere: true,
-  })
-  return {
-    missing: [],
-    dangling: dangling.filter((row) => first.get(idKey(row.entity.id))?.dangling.has(placeOfDangling(row))),
-  }
+  const entities = await readDerived(pass, [target], ids)
+  const everywhere = direction === 'dangling'
+  const { missing, dangling } = await inspect(pass, [target], entities, { everywhere })
+  if (!everywhere) return { missing, dangling: [] }
+  const known = dangling.filter((row) => first.get(idKey(row.entity.id))?.dangling.has(placeOfDangling(row)))
+  return { missing: [], dangling: known }
 }
 
 /** Groups the findings of a look by entity. */

@@ -16,7 +16,7 @@ export const cleaner: Equivalents = {
   },
   'cleaner/check/confirm': {
     'agrees: return true → return false': 'A correct entity has no row to settle.',
-    'lookForDangling: first.get(idKey(row.entity.id))?.dangling → first.get(idKey(row.entity.id)).dangling':
+    'lookAgain: first.get(idKey(row.entity.id))?.dangling → first.get(idKey(row.entity.id)).dangling':
       'Only candidates are looked at.',
   },
   'cleaner/repair/kept-removals': {
