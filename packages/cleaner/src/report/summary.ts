@@ -1,5 +1,5 @@
 import { type CallOptions, isLooseleafError } from '@looseleaf/core'
-import { countIn, elapsedBy, parseObject, isError } from '@looseleaf/core/internal'
+import { countIn, elapsedBy, parseObject, isError, toObject } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { editTask, leadingShard } from '@looseleaf/protocol/internal'
 import { addTally, emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
@@ -136,8 +136,7 @@ function dateIn(value: Record<string, unknown>, name: string): Date | undefined 
 }
 
 function errorFrom(value: unknown): RoundError | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const { at, code, message } = value as Record<string, unknown>
+  const { at, code, message } = toObject(value) ?? {}
   if (typeof at !== 'string' || typeof code !== 'string' || typeof message !== 'string') return undefined
   return { at: new Date(at), code, message }
 }

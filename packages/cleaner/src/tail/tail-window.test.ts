@@ -191,6 +191,7 @@ describe('the text of a window', () => {
     ['no gap', '{"seenUntil":5,"lookedAt":4,"gap":null}'],
     ['a gap without its beginning', '{"seenUntil":5,"lookedAt":4,"gap":{"before":{}}}'],
     ['a gap without its place', '{"seenUntil":5,"lookedAt":4,"gap":{"since":1}}'],
+    ['a gap whose place is null', '{"seenUntil":5,"lookedAt":4,"gap":{"since":1,"before":null}}'],
     ['a gap that is a number', '{"seenUntil":5,"lookedAt":4,"gap":7}'],
   ])('a text with %s is a window without a gap', (_, text) => {
     expect(windowFromText(text)).toEqual({ seenUntil: 5, lookedAt: 4, gap: undefined })

@@ -4,6 +4,7 @@ import {
   type EntityPageRow,
   parseObject,
   throwIfAborted,
+  toObject,
   type UpdatedPlace,
 } from '@looseleaf/core/internal'
 import { longestBody } from '@looseleaf/index-engine/internal'
@@ -118,13 +119,12 @@ async function* updatesBetween(
 
 /** Parses the JSON of a window. Returns undefined for any other text. */
 export function windowFromText(text: string): TailWindow | undefined {
-  const value = parseObject(text)
-  const seenUntil = value === undefined ? 0 : countIn(value, 'seenUntil')
-  if (value === undefined || seenUntil === 0) return undefined
+  const value = parseObject(text) ?? {}
+  const seenUntil = countIn(value, 'seenUntil')
+  if (seenUntil === 0) return undefined
   const window = { seenUntil, lookedAt: countIn(value, 'lookedAt'), gap: undefined }
-  const gap = value['gap']
-  if (typeof gap !== 'object' || gap === null) return window
-  const { since, before } = gap as { since?: unknown; before?: Record<string, unknown> }
-  if (typeof since !== 'number' || typeof before !== 'object') return window
-  return { ...window, gap: { since, before: countsIn(before, ['updated', 'addedId']) } }
+  const { since, before } = toObject(value['gap']) ?? {}
+  const place = toObject(before)
+  if (typeof since !== 'number' || place === undefined) return window
+  return { ...window, gap: { since, before: countsIn(place, ['updated', 'addedId']) } }
 }

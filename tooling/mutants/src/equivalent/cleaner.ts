@@ -57,8 +57,6 @@ export const cleaner: Equivalents = {
   'cleaner/tail/tail-window': {
     'updatedPages: window.gap.before.updated < oldest → false':
       'A gap that is too old ends without a read either way.',
-    'windowFromText: value === undefined || seenUntil === 0 → (seenUntil === 0)':
-      'Without a value the time is 0.',
   },
   'cleaner/clean/place-text': {
     'placeFromText: !Array.isArray(parsed) → false':
