@@ -7,7 +7,7 @@ import {
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
 import { cleanEntries, type CleanOptions, type SharedByWork } from '../clean/clean-index.ts'
-import { loadRuns } from '../clean/run-record.ts'
+import { loadRuns, type RunRecord } from '../clean/run-record.ts'
 import { cleanableIndexes, isHalted } from '../pass/index-target.ts'
 import type { Tuned } from '../pass/tuning.ts'
 import { hasBegunSince } from '../tampering/swept-since.ts'
@@ -93,31 +93,21 @@ export function createIndexKeeper(
     running.add(started)
   }
 
+  /** Returns the entries whose last run, if any, makes another one due. */
   async function due(
     entries: readonly CatalogEntry[],
-    everyMs: number,
+    isDue: (last: RunRecord | undefined) => boolean,
     call: CallOptions,
   ): Promise<CatalogEntry[]> {
     if (entries.length === 0) return []
     const tables = entries.map(({ table }) => table)
     const records = await loadRuns(context, tables, call)
-    return entries.filter(({ table }) => {
-      const record = records.get(table)
-      if (record === undefined || record.state === 'running') return true
-      // An end this far in the future comes from a clock that was ahead, so the work is due as well.
-      return Math.abs(context.time.now() - record.finishedAt) >= everyMs
-    })
+    return entries.filter(({ table }) => isDue(records.get(table)))
   }
 
-  async function begunBefore(
-    entries: readonly CatalogEntry[],
-    since: number,
-    call: CallOptions,
-  ): Promise<CatalogEntry[]> {
-    const tables = entries.map(({ table }) => table)
-    const records = await loadRuns(context, tables, call)
-    return entries.filter(({ table }) => !hasBegunSince(records.get(table), since))
-  }
+  // An end this far in the future comes from a clock that was ahead, so the work is due as well.
+  const isOlder = (last: RunRecord | undefined, ageMs: number): boolean =>
+    last?.state !== 'done' || Math.abs(context.time.now() - last.finishedAt) >= ageMs
 
   const namesOf = (isFill: boolean): string[] =>
     [...running]
@@ -140,14 +130,17 @@ export function createIndexKeeper(
       // All fillings share one read of the entities, and so do all sweeps.
       const building = free.filter((entry) => entry.state === 'building' && !isHalted(entry))
       const claims = building.filter(({ unique }) => unique)
-      const dueClaims = await due(claims, Math.min(options.sweepEveryMs, UNRESOLVED_MS), call)
+      const claimsMs = Math.min(options.sweepEveryMs, UNRESOLVED_MS)
+      const dueClaims = await due(claims, (last) => isOlder(last, claimsMs), call)
       start([...building.filter(({ unique }) => !unique), ...dueClaims], { isFill: true, restart: false })
       // Sweeps are not urgent, so only one runs at a time.
       if ([...running].some((work) => !work.isFill)) return
       const ready = free.filter(({ state }) => state === 'ready')
-      const unswept = unsweptSince === 0 ? [] : await begunBefore(ready, unsweptSince, call)
+      const unswept =
+        unsweptSince === 0 ? [] : await due(ready, (last) => !hasBegunSince(last, unsweptSince), call)
       if (unswept.length > 0) return start(unswept, { isFill: false, restart: true })
-      start(await due(ready, options.sweepEveryMs, call), { isFill: false, restart: false })
+      const dueSweeps = await due(ready, (last) => isOlder(last, options.sweepEveryMs), call)
+      start(dueSweeps, { isFill: false, restart: false })
     },
     async ended() {
       await Promise.all([...running].map((work) => work.ended))
