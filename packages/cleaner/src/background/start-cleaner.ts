@@ -60,7 +60,11 @@ export function startTunedCleaner(store: AnyStore, given: Tuned<CleanerOptions> 
     })
     // A closed store does not open again.
     if (isLooseleafError(error, 'CLOSED')) controller.abort()
-    callOnError(context, given.onError, error)
+    // An exception of `onError` ends neither the cleaner nor the process.
+    guarded(
+      () => given.onError?.(error),
+      (failure) => context.onWarning(`onError of startCleaner failed: ${String(failure)}`),
+    )
   }
   const options: CleanerOptions & Tuning = {
     ...given,
@@ -159,12 +163,4 @@ export function startTunedCleaner(store: AnyStore, given: Tuned<CleanerOptions> 
       lastError: reporter.lastError,
     }),
   }
-}
-
-/** Calls the caller's `onError`. An exception in it becomes a warning: it ends neither the cleaner nor the process. */
-function callOnError(context: EngineContext, onError: CleanerOptions['onError'], error: unknown): void {
-  guarded(
-    () => onError?.(error),
-    (failure) => context.onWarning(`onError of startCleaner failed: ${String(failure)}`),
-  )
 }

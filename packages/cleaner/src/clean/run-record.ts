@@ -1,5 +1,5 @@
 import type { CallOptions } from '@looseleaf/core'
-import { countsIn, parseObject, type TaskTable } from '@looseleaf/core/internal'
+import { countsIn, parseObject } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { editTasks, leadingShard, untilFree } from '@looseleaf/protocol/internal'
 import { emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
@@ -28,8 +28,6 @@ export interface RunRecord {
   readonly filled: boolean
 }
 
-export interface RunEnd extends Pick<RunRecord, 'run' | 'tally' | 'filled'> {}
-
 export interface RunWorker {
   readonly owner: string
   /** Milliseconds that other workers wait for one that dies while it changes a record. */
@@ -47,7 +45,7 @@ export async function loadRuns(
   tables: readonly string[],
   options?: CallOptions,
 ): Promise<ReadonlyMap<string, RunRecord>> {
-  const states = await tasksOf(context).loadAll(tables.map(runTask), options)
+  const states = await leadingShard(context).tasks.loadAll(tables.map(runTask), options)
   return new Map(
     tables.flatMap((table) => {
       const record = runFromText(states.get(runTask(table))?.progress ?? '')
@@ -92,7 +90,7 @@ export function isForgotten(run: RunRecord, record: RunRecord | undefined): bool
 /** Ends runs, given by table with their outcome. Skips runs that another worker has ended. */
 export async function finishRuns(
   context: EngineContext,
-  runs: ReadonlyMap<string, RunEnd>,
+  runs: ReadonlyMap<string, Pick<RunRecord, 'run' | 'tally' | 'filled'>>,
   worker: RunWorker,
   options: CallOptions,
 ): Promise<void> {
@@ -125,11 +123,8 @@ async function replaceRecords<Next extends RunRecord | undefined>(
   }
   async function replaceRemaining(): Promise<boolean> {
     if (remaining.size === 0) return true
-    const saved = await editTasks(tasksOf(context), [...remaining.keys()], replace, {
-      owner,
-      leaseMs,
-      signal,
-    })
+    const { tasks } = leadingShard(context)
+    const saved = await editTasks(tasks, [...remaining.keys()], replace, { owner, leaseMs, signal })
     for (const task of saved) remaining.delete(task)
     return remaining.size === 0
   }
@@ -149,8 +144,4 @@ function runFromText(text: string): RunRecord | undefined {
     tally: tallyFrom(value['tally']),
     filled: value['filled'] === true,
   }
-}
-
-function tasksOf(context: EngineContext): TaskTable {
-  return leadingShard(context).tasks
 }

@@ -1,5 +1,5 @@
 import { isLooseleafError } from '@looseleaf/core'
-import type { CatalogEntry, EntityRow, IndexRow } from '@looseleaf/core/internal'
+import type { CatalogEntry, IndexRow } from '@looseleaf/core/internal'
 import { isExpiring } from '@looseleaf/index-engine/internal'
 import { shardAt, sizeClass } from '@looseleaf/protocol/internal'
 import { deriveEntity, expectedIn } from '../look/derive-entity.ts'
@@ -131,18 +131,14 @@ async function deleteDue(
   until: number,
 ): Promise<number> {
   const due: ReadEntity[] = []
-  const addIfDue = async (row: EntityRow): Promise<void> => {
+  const ids = rows.map(({ entityId }) => entityId)
+  await eachEntity(pass, ids, async (row) => {
     const derived = await deriveEntity(pass, indexes, row.id, row)
     const times = indexes.flatMap((index) => expectedIn(derived, index))
     const isDue = times.every((time) => Number(time.key[0]) <= until)
     const isHere = expectedIn(derived, target).some((expected) => expected.shard === shard)
     if (isHere && isDue) due.push({ id: derived.id, version: derived.version })
-  }
-  await eachEntity(
-    pass,
-    rows.map(({ entityId }) => entityId),
-    addIfDue,
-  )
+  })
   let deleted = 0
   for (const chunk of chunks(due, DELETES_PER_STATEMENT)) deleted += await deleteAsRead(pass, shard, chunk)
   return deleted

@@ -121,13 +121,7 @@ function compare(
   everywhere: boolean,
   wrong: WrongRows,
 ): void {
-  const byEntity = new Map<string, IndexRow[]>()
-  for (const row of rows) {
-    const key = idKey(row.entityId)
-    const group = byEntity.get(key)
-    if (group === undefined) byEntity.set(key, [row])
-    else group.push(row)
-  }
+  const byEntity = Map.groupBy(rows, ({ entityId }) => idKey(entityId))
   for (const entity of entities) {
     const expected = expectedIn(entity, target)
     const existing = byEntity.size === 0 ? NONE : (byEntity.get(idKey(entity.id)) ?? NONE)

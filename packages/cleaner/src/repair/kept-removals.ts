@@ -9,7 +9,7 @@ import { chunks, ROWS_PER_WRITE } from '../tools/chunks.ts'
 import { neededAgain } from './needed-again.ts'
 
 /** Called with the number of rows after each statement that has deleted some. The call that sent it may still fail. */
-export type OnRemoved = (target: IndexTarget, count: number) => void
+type OnRemoved = (target: IndexTarget, count: number) => void
 
 /** Dangling rows that will be deleted, each once no query can need it. */
 export interface KeptRemovals {

@@ -3,7 +3,7 @@ import type { DanglingRow } from '../look/inspect.ts'
 import type { PassOptions } from '../pass/pass-options.ts'
 import type { Tuned } from '../pass/tuning.ts'
 import { createPass, type Pass } from '../pass/pass.ts'
-import { createKeptRemovals, type KeptRemovals, type OnRemoved } from './kept-removals.ts'
+import { createKeptRemovals, type KeptRemovals } from './kept-removals.ts'
 
 export interface RepairPass extends Pass {
   /** Dangling rows that wait for their delete, also after the pass has ended. */
@@ -23,14 +23,6 @@ export function createRepairPass(
     ...pass,
     removals:
       removals ??
-      createKeptRemovals(
-        context,
-        countRemoved(() => pass),
-      ),
+      createKeptRemovals(context, (target, count) => void (pass.tallyOf(target).removed += count)),
   }
-}
-
-/** Returns a function that adds deleted rows to the counts of the current pass. */
-export function countRemoved(current: () => Pass): OnRemoved {
-  return (target, count) => void (current().tallyOf(target).removed += count)
 }

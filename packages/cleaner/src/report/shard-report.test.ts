@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { byUser, openStore } from '../../test/stores.ts'
 import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { createPass } from '../pass/pass.ts'
-import { createTail, tailTask, type Tail } from '../tail/tail.ts'
+import { createTail, TAIL_TASK, type Tail } from '../tail/tail.ts'
 import { readCleanerReport } from './cleaner-report.ts'
 import type { ShardReport } from './shard-report.ts'
 
@@ -187,8 +187,8 @@ describe('the report of a shard', () => {
 
   it('the report ignores a progress that it cannot read', async () => {
     const { tasks } = driver.shards[1]!
-    await tasks.claim(tailTask(), 'x', 5_000)
-    await tasks.save(tailTask(), 'x', '{"seenUntil":"no"}', 5_000)
+    await tasks.claim(TAIL_TASK, 'x', 5_000)
+    await tasks.save(TAIL_TASK, 'x', '{"seenUntil":"no"}', 5_000)
     expect(await report()).toMatchObject({ isFollowed: true, worker: undefined, lastRoundAt: undefined })
   })
 })

@@ -2,7 +2,7 @@ import { isLooseleafError, type CallOptions, type LooseleafError } from '@loosel
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from '@looseleaf/protocol/internal'
 import { recordFromText } from '../tail/tail-record.ts'
-import { tailTask } from '../tail/tail.ts'
+import { TAIL_TASK } from '../tail/tail.ts'
 
 /** State of the following of writes on a shard. */
 export interface ShardReport {
@@ -82,7 +82,7 @@ const NOT_FOLLOWED: TailReport = {
 
 async function reportTail(context: EngineContext, shard: number, options: CallOptions): Promise<TailReport> {
   const on = shardAt(context, shard)
-  const [state, now] = await Promise.all([on.tasks.load(tailTask(), options), on.now(options)])
+  const [state, now] = await Promise.all([on.tasks.load(TAIL_TASK, options), on.now(options)])
   const isFollowed = state?.owner !== undefined
   const record = recordFromText(state?.progress ?? '')
   if (record === undefined) return { ...NOT_FOLLOWED, isFollowed }

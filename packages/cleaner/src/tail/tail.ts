@@ -5,7 +5,7 @@ import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { createKeptRemovals } from '../repair/kept-removals.ts'
 import { reconcile } from '../repair/reconcile.ts'
-import { countRemoved, type RepairPass } from '../repair/repair-pass.ts'
+import type { RepairPass } from '../repair/repair-pass.ts'
 import { chunks } from '../tools/chunks.ts'
 import { createLeftToWriters } from './left-to-writers.ts'
 import { behindOf, recordToText } from './tail-record.ts'
@@ -31,9 +31,7 @@ export interface Tail {
   readonly lagMs: number
 }
 
-export function tailTask(): string {
-  return 'clean-tail'
-}
+export const TAIL_TASK = 'clean-tail'
 
 /** Largest number of entities to revisit, because a row is too young to be judged. Further ones are left to the sweep. */
 const MAX_REVISITS = 10_000
@@ -58,7 +56,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
   /** Shared by all rounds, because rows are kept for longer than a round. Rows that remain when the process ends are left to the sweep. */
   const removals = createKeptRemovals(
     context,
-    countRemoved(() => counting),
+    (target, count) => void (counting.tallyOf(target).removed += count),
   )
   const leftToWriters = createLeftToWriters(context)
   const tasks = (): TaskTable => shardAt(context, shard).tasks
@@ -75,7 +73,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
   async function hold({ signal }: Pass): Promise<TailWindow | undefined> {
     const now = elapsed()
     if (window === undefined) {
-      const claimed = await tasks().claim(tailTask(), options.owner, options.leaseMs, { signal })
+      const claimed = await tasks().claim(TAIL_TASK, options.owner, options.leaseMs, { signal })
       if (claimed === undefined) return undefined
       savedAt = now
       const saved = windowFromText(claimed.progress)
@@ -88,9 +86,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
     }
     if (now - savedAt > options.leaseMs / 3) {
       savedAt = now
-      const isHeld = await tasks().save(tailTask(), options.owner, toText(window), options.leaseMs, {
-        signal,
-      })
+      const isHeld = await tasks().save(TAIL_TASK, options.owner, toText(window), options.leaseMs, { signal })
       if (!isHeld) window = undefined
     }
     return window
@@ -170,7 +166,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       if (window === undefined) return
       const text = toText(window)
       window = undefined
-      await tasks().save(tailTask(), options.owner, text, 0)
+      await tasks().save(TAIL_TASK, options.owner, text, 0)
     },
   }
 }

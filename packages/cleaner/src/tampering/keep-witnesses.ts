@@ -44,7 +44,6 @@ const LOOK_MS = 60_000
 const WITNESSES = 3
 /** Tables whose witnesses are looked up together. */
 const TABLES_AT_ONCE = 20
-const worker = (owner: string): Parameters<typeof joinRuns>[2] => ({ owner, leaseMs: 5_000, pollMs: 100 })
 
 export function createWitnessKeeper(
   context: EngineContext,
@@ -199,7 +198,8 @@ async function refill(
     options,
   )
   context.catalog.adopt(catalog)
-  await joinRuns(context, [...tables], worker(owner), { ...options, restart: true })
+  const worker = { owner, leaseMs: 5_000, pollMs: 100 }
+  await joinRuns(context, [...tables], worker, { ...options, restart: true })
   const names = [...new Set(emptied.map(({ name }) => name))].join(', ')
   context.onWarning(
     `The table of index ${names} was emptied, as by TRUNCATE or DELETE: it lacks rows that its entities need. The index is now filled again, and its queries fail until then.`,
