@@ -8,7 +8,7 @@ import { cleanableIndexes, indexTarget } from '../pass/index-target.ts'
 import { countByIndex, createPass } from '../pass/pass.ts'
 import type { Tuning } from '../pass/tuning.ts'
 import type { Reporter } from '../report/summary.ts'
-import { createTail, type Tail } from '../tail/tail.ts'
+import { createTail } from '../tail/tail.ts'
 import type { CleanerOptions } from './cleaner-options.ts'
 import type { CleanerStatus } from './cleaner-status.ts'
 
@@ -68,21 +68,14 @@ export function createTails(context: EngineContext, options: CleanerOptions & Tu
   }
 }
 
-interface Follower {
-  readonly tail: Tail
-  /** Fires at the end of the cleaner, and when it leaves the shard. */
-  readonly signal: AbortSignal
-  readonly leave: () => void
-  readonly round: () => Promise<number>
-  readonly lastRoundAt: () => Date | undefined
-}
+type Follower = ReturnType<typeof followShard>
 
 function followShard(
   context: EngineContext,
   shard: number,
   options: CleanerOptions & Tuning,
   { owner, leaseMs, reporter, expiry, signal: stopped }: Shared,
-): Follower {
+) {
   const tail = createTail(context, shard, {
     owner,
     leaseMs,
@@ -95,6 +88,7 @@ function followShard(
   let pause = intervalMs
   let lastRoundAt: number | undefined
   const left = new AbortController()
+  // Fires at the end of the cleaner, and when it leaves the shard.
   const signal = AbortSignal.any([stopped, left.signal])
 
   async function round(): Promise<number> {

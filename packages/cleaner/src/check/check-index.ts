@@ -73,15 +73,17 @@ const CANDIDATES_AT_ONCE = 2000
 /** Rows that are compared with their entities at once. */
 const ROWS_AT_ONCE = 100
 
-interface Counts {
-  rows: number
-  missing: number
-  unclaimed: number
-  dangling: number
-  misplaced: number
-  unsettled: number
-  readonly examples: Set<EntityId>
-}
+const noCounts = () => ({
+  rows: 0,
+  missing: 0,
+  unclaimed: 0,
+  dangling: 0,
+  misplaced: 0,
+  unsettled: 0,
+  examples: new Set<EntityId>(),
+})
+
+type Counts = ReturnType<typeof noCounts>
 
 /**
  * Recomputes an index from all entities and compares it with its rows, in both directions. Writers may run at the same time: a row that
@@ -146,15 +148,7 @@ async function compareEntry(
   const target = indexTarget(context, entry)
   const settleMs = options.settleMs ?? TUNING.settleMs
   const keptMs = keptRowsMs(context.catalog.current())
-  const counts: Counts = {
-    rows: 0,
-    missing: 0,
-    unclaimed: 0,
-    dangling: 0,
-    misplaced: 0,
-    unsettled: 0,
-    examples: new Set(),
-  }
+  const counts = noCounts()
   const onProblem = (problem: Problem): void => {
     if (problem.kind === 'undecodable') addExample(counts, problem.entity)
     options.onProblem?.(problem)
@@ -231,16 +225,10 @@ async function checkRows(
 }
 
 /** Collects rows that seem wrong in one direction, then looks at them again and counts them. */
-interface Suspects {
-  add(found: Parameters<typeof candidatesOf>[0]): void
-  readonly areMany: boolean
-  settle(): Promise<void>
-}
-
-function createSuspects(pass: Pass, target: IndexTarget, options: ConfirmOptions, counts: Counts): Suspects {
+function createSuspects(pass: Pass, target: IndexTarget, options: ConfirmOptions, counts: Counts) {
   const candidates = new Map<string, Candidate>()
   return {
-    add: (found) => mergeCandidates(candidates, candidatesOf(found)),
+    add: (found: Parameters<typeof candidatesOf>[0]) => mergeCandidates(candidates, candidatesOf(found)),
     get areMany() {
       return candidates.size >= CANDIDATES_AT_ONCE
     },

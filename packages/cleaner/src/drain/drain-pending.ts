@@ -87,13 +87,6 @@ async function drainShard(pass: RepairPass, shard: number): Promise<number> {
   return drained
 }
 
-interface DrainedPage {
-  readonly removed: number
-  /** Tables of indexes that could not be written. */
-  readonly tables: ReadonlySet<string>
-  readonly error: unknown
-}
-
 /**
  * Drains one page. The order matters: the entities are read before their rows are written.
  * 1. An entity is read at version v.
@@ -105,7 +98,7 @@ interface DrainedPage {
  * 2. A move is announced on all shards, and copies the rows of that shard; the rows of step 1 arrive behind the copy.
  * 3. The pending rows are deleted. The target would lack the rows for ever.
  */
-async function drainRows(pass: RepairPass, shard: number, page: readonly PendingRow[]): Promise<DrainedPage> {
+async function drainRows(pass: RepairPass, shard: number, page: readonly PendingRow[]) {
   const { entities, pending } = shardAt(pass.context, shard)
   // An index that this process does not know is new or dropped.
   if (!page.every(({ table }) => entryOf(pass.context, table) !== undefined))
@@ -139,24 +132,13 @@ async function drainRows(pass: RepairPass, shard: number, page: readonly Pending
   }
 }
 
-interface WrittenRows {
-  /** Tables of indexes that could not be written. */
-  readonly tables: ReadonlySet<string>
-  /** Entities by `idKey` whose body this process cannot decode, but another process may. */
-  readonly unreadable: ReadonlyMap<string, unknown>
-  readonly error: unknown
-}
-
 /**
  * Writes the rows of these entities in every index with a pending row. This includes retiring indexes, because a process that does not know
  * the new state may query one until its last table is dropped. If some of its tables are dropped already, its pending rows stay until all
- * are.
+ * are. Returns the tables that could not be written with the first error, and the entities, by `idKey`, whose body only another process may
+ * be able to decode.
  */
-async function writeRows(
-  pass: RepairPass,
-  rows: readonly PendingRow[],
-  ids: readonly Uint8Array[],
-): Promise<WrittenRows> {
+async function writeRows(pass: RepairPass, rows: readonly PendingRow[], ids: readonly Uint8Array[]) {
   const { context } = pass
   const names = [...new Set(rows.map(({ table }) => table))]
   const { pass: watched, unreadable } = watchUnreadable(pass)
