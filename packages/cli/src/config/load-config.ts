@@ -2,7 +2,16 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { LooseleafError } from '@looseleaf/core'
-import { badOption, describeKind, isError, untilAborted, messageOf } from '@looseleaf/core/internal'
+import {
+  badOption,
+  describeKind,
+  hasMethods,
+  messageOf,
+  oneOf,
+  optionKinds,
+  untilAborted,
+  type OptionKinds,
+} from '@looseleaf/core/internal'
 import { definitionFromData } from '@looseleaf/index-engine/internal'
 import { indexesOf } from '@looseleaf/kinds'
 import type { LooseleafConfig } from './define-config.ts'
@@ -45,50 +54,33 @@ export async function loadConfig(file: string, signal?: AbortSignal): Promise<Lo
 }
 
 /** Expectation and check of each property that is given. */
-const PROPERTIES: {
-  readonly [P in keyof Required<LooseleafConfig>]: {
-    readonly expected: string
-    accepts(value: unknown): boolean
-  }
-} = {
+const PROPERTIES: OptionKinds<LooseleafConfig> = {
   shards: {
     expected: `a text such as 'mysql://…,mysql://…', or a result of mysqlShards(…) or sqliteShards(…)`,
-    accepts: (value) => typeof value === 'string' || hasMethods(value, ['connect']),
+    fits: (value) => typeof value === 'string' || hasMethods(value, ['connect']),
   },
   indexes: {
     expected: 'an array of results of defineIndex(…)',
-    accepts: (value) => Array.isArray(value),
+    fits: Array.isArray,
   },
   kinds: {
     expected: 'an array of results of defineKind(…)',
-    accepts: (value) =>
+    fits: (value) =>
       Array.isArray(value) &&
       value.every((kind) => isObject(kind) && hasMethods(kind['shape'], ['isBehind'])),
   },
   router: {
     expected: 'a result of bucketRouter(…) or moduloRouter(…)',
-    accepts: (value) => hasMethods(value, ['shardOfId', 'shardOfKey', 'newId']),
+    fits: (value) => hasMethods(value, ['shardOfId', 'shardOfKey', 'newId']),
   },
   codec: {
     expected: 'a result of envelopeCodec(…)',
-    accepts: (value) => hasMethods(value, ['encode', 'decode']),
+    fits: (value) => hasMethods(value, ['encode', 'decode']),
   },
-  deleteDelayMs: {
-    expected: 'a number of milliseconds, 0 or more',
-    accepts: (value) => Number.isFinite(value) && (value as number) >= 0,
-  },
-  queryTimeMs: {
-    expected: 'a whole number of milliseconds',
-    accepts: (value) => Number.isInteger(value),
-  },
-  writeOrder: {
-    expected: "'index-first' or 'entity-first'",
-    accepts: (value) => value === 'index-first' || value === 'entity-first',
-  },
-  onIndexFailure: {
-    expected: "'fail' or 'defer'",
-    accepts: (value) => value === 'fail' || value === 'defer',
-  },
+  deleteDelayMs: optionKinds.milliseconds,
+  queryTimeMs: { expected: 'a whole number of milliseconds', fits: Number.isInteger },
+  writeOrder: oneOf('index-first', 'entity-first'),
+  onIndexFailure: oneOf('fail', 'defer'),
 }
 
 export function checkConfig(config: unknown, file: string): LooseleafConfig {
@@ -105,9 +97,9 @@ export function checkConfig(config: unknown, file: string): LooseleafConfig {
       )
     }
   }
-  for (const [name, { expected, accepts }] of Object.entries(PROPERTIES)) {
+  for (const [name, { expected, fits }] of Object.entries(PROPERTIES)) {
     const value = config[name]
-    if (value !== undefined && !accepts(value))
+    if (value !== undefined && !fits(value))
       throw bad(file, `${name} has to be ${expected}; got ${describeKind(value)}.`)
   }
   // Every property was checked above.
@@ -125,7 +117,7 @@ function checkIndexes(indexes: readonly unknown[], file: string): void {
     try {
       definitionFromData(index as unknown as Parameters<typeof definitionFromData>[0])
     } catch (error) {
-      throw bad(file, `indexes[${number}]: ${isError(error) ? error.message : 'it is not valid.'}`)
+      throw bad(file, `indexes[${number}]: ${messageOf(error)}`)
     }
     if (names.has(index['name']))
       throw bad(
@@ -134,10 +126,6 @@ function checkIndexes(indexes: readonly unknown[], file: string): void {
       )
     names.add(index['name'])
   }
-}
-
-function hasMethods(value: unknown, names: readonly string[]): boolean {
-  return isObject(value) && names.every((name) => typeof value[name] === 'function')
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
