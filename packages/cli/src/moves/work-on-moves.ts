@@ -9,8 +9,10 @@ import { inCommandWords } from '../output/command-words.ts'
 import { printable, timeText } from '../output/text.ts'
 import { progressText } from './move-view.ts'
 
-export interface RateOption {
+/** Options of each command that works on moves. */
+export interface WorkOptions {
   readonly rowsPerSecond?: number
+  readonly dryRun?: boolean
 }
 
 /** Time for the look at the moves after Ctrl-C, in milliseconds. The shards may be silent. */
@@ -30,7 +32,7 @@ export function addRateOption(command: LooseleafCommand): LooseleafCommand {
  */
 export async function workOnMoves<Result>(
   invocation: Invocation,
-  { rowsPerSecond }: RateOption,
+  { rowsPerSecond }: WorkOptions,
   work: (options: MoveOptions) => Promise<Result>,
 ): Promise<Result> {
   const { output, signal } = invocation
@@ -69,7 +71,6 @@ function waitText({ id, holder }: MoveReport): string {
   return `Move ${id}: ${worker}. This command waits until it ends, and takes over if that process dies.`
 }
 
-/** Returns a line for each move that is not over. */
 async function openMoveLines({ openStore, output }: Invocation): Promise<readonly string[]> {
   // Programs get the error alone.
   if (output.json) return []

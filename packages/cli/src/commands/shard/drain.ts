@@ -2,13 +2,9 @@ import { counted } from '@looseleaf/core/internal'
 import { endedTexts, moveJson } from '../../moves/move-view.ts'
 import { PLAN_EXIT, PLAN_JSON, printPlan } from '../../moves/plan-view.ts'
 import { findShard, shardText } from '../../moves/shard-names.ts'
-import { addRateOption, exitCodeOfMoves, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
+import { addRateOption, exitCodeOfMoves, workOnMoves, type WorkOptions } from '../../moves/work-on-moves.ts'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { exitCodes } from '../../running/exit-codes.ts'
-
-interface DrainOptions extends RateOption {
-  readonly dryRun?: boolean
-}
 
 const DETAILS = `Moves all buckets of a shard to the others, one move after the other, while the
 store is in use. The shard takes no buckets from then on. Afterwards
@@ -42,7 +38,7 @@ export const addDrain: AddCommand = (group) => {
       ['shard drain 1', 'before a machine is switched off'],
     ],
   }).option('--dry-run', 'print the moves, and change nothing')
-  addRateOption(command).does(async (invocation, text: string, options: DrainOptions) => {
+  addRateOption(command).does(async (invocation, text: string, options: WorkOptions) => {
     const { output, signal } = invocation
     const store = await invocation.openStore()
     const shards = await store.shards.list({ signal })

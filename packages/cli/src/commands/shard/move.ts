@@ -3,16 +3,15 @@ import { chooseBuckets } from '../../moves/choose-buckets.ts'
 import { endedText, MOVE_JSON, moveJson } from '../../moves/move-view.ts'
 import { PLAN_EXIT, PLAN_JSON, printPlan } from '../../moves/plan-view.ts'
 import { findShard } from '../../moves/shard-names.ts'
-import { addRateOption, exitCodeOfMoves, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
+import { addRateOption, exitCodeOfMoves, workOnMoves, type WorkOptions } from '../../moves/work-on-moves.ts'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { parseWhole } from '../../running/parse-whole.ts'
 
-interface MoveCommandOptions extends RateOption {
+interface MoveCommandOptions extends WorkOptions {
   readonly from: string
   readonly to: string
   readonly buckets?: string
   readonly count?: number
-  readonly dryRun?: boolean
 }
 
 const DETAILS = `Copies the entities, index rows and claims of the buckets while the store is in

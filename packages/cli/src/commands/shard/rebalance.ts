@@ -1,11 +1,7 @@
 import { endedTexts, moveJson } from '../../moves/move-view.ts'
 import { PLAN_EXIT, PLAN_JSON, printPlan } from '../../moves/plan-view.ts'
-import { addRateOption, exitCodeOfMoves, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
+import { addRateOption, exitCodeOfMoves, workOnMoves, type WorkOptions } from '../../moves/work-on-moves.ts'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
-
-interface RebalanceOptions extends RateOption {
-  readonly dryRun?: boolean
-}
 
 const DETAILS = `Moves buckets until all shards have about the same bytes, one move after the
 other, while the store is in use: after \`shard add\`, for example. Goes on with
@@ -31,7 +27,7 @@ export const addRebalance: AddCommand = (group) => {
       ['shard rebalance --rows-per-second 5000', 'slowly'],
     ],
   }).option('--dry-run', 'print the moves, and change nothing')
-  addRateOption(command).does(async (invocation, options: RebalanceOptions) => {
+  addRateOption(command).does(async (invocation, options: WorkOptions) => {
     const { output, signal } = invocation
     const store = await invocation.openStore()
     const shards = await store.shards.list({ signal })

@@ -2,16 +2,12 @@ import type { DataStore, ListedShard, MoveReport, RepairReport } from '@looselea
 import { stalledDrains } from '../../health/move-rules.ts'
 import { endedTexts, MOVE_JSON, moveJson, moveText } from '../../moves/move-view.ts'
 import { shardText, type NamedShard } from '../../moves/shard-names.ts'
-import { addRateOption, exitCodeOfMoves, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
+import { addRateOption, exitCodeOfMoves, workOnMoves, type WorkOptions } from '../../moves/work-on-moves.ts'
 import { inCommandWords } from '../../output/command-words.ts'
 import type { Output } from '../../output/output.ts'
 import { printable } from '../../output/text.ts'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { exitCodes } from '../../running/exit-codes.ts'
-
-interface RepairOptions extends RateOption {
-  readonly dryRun?: boolean
-}
 
 const DETAILS = `Ends everything that is half done: goes on with each move that is not over, one
 after the other, also with an undo; completes the catalogs of shards and
@@ -41,7 +37,7 @@ export const addRepair: AddCommand = (group) => {
       ['shard repair', 'after a crash, or after Ctrl-C'],
     ],
   }).option('--dry-run', 'list the moves that are not over, and change nothing')
-  addRateOption(command).does(async (invocation, options: RepairOptions) => {
+  addRateOption(command).does(async (invocation, options: WorkOptions) => {
     const { output, signal } = invocation
     const store = await invocation.openStore()
     const shards = await store.shards.list({ signal })

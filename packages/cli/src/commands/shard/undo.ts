@@ -2,13 +2,9 @@ import { badOption, counted, grouped } from '@looseleaf/core/internal'
 import type { MoveReport } from '@looseleaf/store'
 import { endedText, MOVE_JSON, moveJson } from '../../moves/move-view.ts'
 import { shardText } from '../../moves/shard-names.ts'
-import { addRateOption, exitCodeOfMoves, workOnMoves, type RateOption } from '../../moves/work-on-moves.ts'
+import { addRateOption, exitCodeOfMoves, workOnMoves, type WorkOptions } from '../../moves/work-on-moves.ts'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { exitCodes } from '../../running/exit-codes.ts'
-
-interface UndoOptions extends RateOption {
-  readonly dryRun?: boolean
-}
 
 const DETAILS = `The source keeps its buckets, and the copies are deleted. Refused once the first
 group of buckets was handed over: go on with the move then, and move the buckets
@@ -30,7 +26,7 @@ export const addUndo: AddCommand = (group) => {
     details: DETAILS,
     examples: [['shard undo 1', 'the number of a move in `shard status`']],
   }).option('--dry-run', 'tell whether the move can be undone, and change nothing')
-  addRateOption(command).does(async (invocation, text: string, options: UndoOptions) => {
+  addRateOption(command).does(async (invocation, text: string, options: WorkOptions) => {
     const { output, signal } = invocation
     const store = await invocation.openStore()
     const shards = await store.shards.list({ signal })
