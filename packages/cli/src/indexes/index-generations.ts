@@ -1,4 +1,4 @@
-import { LooseleafError, type CallOptions, type IndexDefinitionData } from '@looseleaf/core'
+import { LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
 import { badOption, type CatalogEntry } from '@looseleaf/core/internal'
 import { isClaimsOf, isInUse, sameRows, type Catalog } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
@@ -30,17 +30,42 @@ export function generationsOf(store: DataStore): readonly Generation[] {
     .toSorted((a, b) => a.rows.name.localeCompare(b.rows.name) || a.rows.generation - b.rows.generation)
 }
 
+/** Generations of an index: all of them, and those that a command is about. */
+export interface ChosenGenerations {
+  readonly name: string
+  readonly all: readonly Generation[]
+  readonly chosen: readonly Generation[]
+}
+
 /**
- * Reloads the catalog and returns the generations of an index: `all`, and as `chosen` the one with this number, or all
- * without a number. Throws `INDEX_NOT_FOUND` with the names or numbers that exist.
+ * Reloads the catalog and returns the generations of each of these indexes: `all`, and as `chosen` the one with this number, or all
+ * without a number. Throws `INDEX_NOT_FOUND` with the names or numbers that exist, and `BAD_OPTION` for a number together with several
+ * names.
  */
+export async function generationsOfEach(
+  { openStore, signal }: Pick<Invocation, 'openStore' | 'signal'>,
+  given: readonly string[],
+  number: number | undefined,
+): Promise<readonly ChosenGenerations[]> {
+  const names = [...new Set(given)]
+  if (number !== undefined && names.length > 1) {
+    throw badOption(
+      `--generation ${number} is the number of a generation of one index; got ${names.length} names. Give one name.`,
+    )
+  }
+  const store = await openStore()
+  const catalog = await store.context.catalog.reload({ signal })
+  return names.map((name) => generationsIn(store, catalog, name, number))
+}
+
+/** As `generationsOfEach`, for one index. */
 export async function generationsNamed(
-  store: DataStore,
+  invocation: Pick<Invocation, 'openStore' | 'signal'>,
   name: string,
   number: number | undefined,
-  options: CallOptions,
-): Promise<{ readonly all: readonly Generation[]; readonly chosen: readonly Generation[] }> {
-  return generationsIn(store, await store.context.catalog.reload(options), name, number)
+): Promise<ChosenGenerations> {
+  const [found] = await generationsOfEach(invocation, [name], number)
+  return found as ChosenGenerations
 }
 
 /** Returns the generations of an index by a catalog that was just reloaded. */
@@ -49,10 +74,10 @@ function generationsIn(
   { indexes, silent }: Catalog,
   name: string,
   number: number | undefined,
-): { readonly all: readonly Generation[]; readonly chosen: readonly Generation[] } {
+): ChosenGenerations {
   const all = generationsOf(store).filter(({ rows }) => rows.name === name)
   const chosen = number === undefined ? all : all.filter(({ rows }) => rows.generation === number)
-  if (chosen.length > 0) return { all, chosen }
+  if (chosen.length > 0) return { name, all, chosen }
   // The catalog of a silent shard may have the index.
   if (silent[0] !== undefined) throw silent[0]
   if (all.length === 0) throw noIndex(name, indexes)
@@ -60,26 +85,6 @@ function generationsIn(
     'INDEX_NOT_FOUND',
     `Index ${name} has no generation ${number}; it has ${numbersOf(all).join(', ')}.`,
   )
-}
-
-/**
- * Returns the generations of each of these indexes, like `generationsNamed`, by one reading of the catalog. Throws `BAD_OPTION` for a number together with
- * several names.
- */
-export async function generationsOfEach(
-  invocation: Invocation,
-  given: readonly string[],
-  number: number | undefined,
-): Promise<{ name: string; all: readonly Generation[]; chosen: readonly Generation[] }[]> {
-  const names = [...new Set(given)]
-  if (number !== undefined && names.length > 1) {
-    throw badOption(
-      `--generation ${number} is the number of a generation of one index; got ${names.length} names. Give one name.`,
-    )
-  }
-  const store = await invocation.openStore()
-  const catalog = await store.context.catalog.reload({ signal: invocation.signal })
-  return names.map((name) => ({ name, ...generationsIn(store, catalog, name, number) }))
 }
 
 /**
@@ -123,6 +128,10 @@ export function argumentsFor(name: string, generations: readonly Generation[], t
   return generations.length > 1 || total === 1 || first === undefined
     ? name
     : `${name} --generation ${first.rows.generation}`
+}
+
+export interface GenerationOption {
+  readonly generation?: number
 }
 
 export function addGenerationOption(

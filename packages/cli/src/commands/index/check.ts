@@ -2,16 +2,16 @@ import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { checkText, cleanText } from '../../indexes/clean-view.ts'
 import { checkAndReport, cleanAndReport, exitCodeOfClean } from '../../indexes/clean-and-report.ts'
 import { exitCodes } from '../../running/exit-codes.ts'
-import { addGenerationOption, generationsNamed } from '../../indexes/index-generations.ts'
+import {
+  addGenerationOption,
+  generationsNamed,
+  type GenerationOption,
+} from '../../indexes/index-generations.ts'
 import type { IndexName } from '@looseleaf/cleaner/internal'
 import type { Invocation } from '../../running/invocation.ts'
 import { CHECK_JSON, CLEAN_EXIT, CLEAN_JSON, DANGLING } from '../clean-help.ts'
 
-interface CheckOptions {
-  readonly generation?: number
-}
-
-interface RepairOptions extends CheckOptions {
+interface RepairOptions extends GenerationOption {
   readonly restart?: boolean
 }
 
@@ -45,7 +45,7 @@ export const addCheckIndex: AddCommand = (group) => {
       ['index check entries_by_link --generation 1', 'the old generation while a new one is being filled'],
     ],
   })
-  addGenerationOption(check, GENERATION).does(async (invocation, name: string, options: CheckOptions) => {
+  addGenerationOption(check, GENERATION).does(async (invocation, name: string, options: GenerationOption) => {
     const { output } = invocation
     const result = await checkAndReport(invocation, await indexNamed(invocation, name, options.generation))
     output.result(result, () => checkText(output, result.indexes))
@@ -77,6 +77,6 @@ async function indexNamed(
   name: string,
   generation: number | undefined,
 ): Promise<readonly IndexName[]> {
-  await generationsNamed(await invocation.openStore(), name, generation, { signal: invocation.signal })
+  await generationsNamed(invocation, name, generation)
   return [generation === undefined ? name : { name, generation }]
 }

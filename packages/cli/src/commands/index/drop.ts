@@ -34,7 +34,7 @@ export const addDropIndex: AddCommand = (group) => {
     ],
   })
   addHideOrDropOptions(addGenerationOption(command)).does(
-    async (invocation, names: string[], options: HideOrDropOptions & { readonly generation?: number }) => {
+    async (invocation, names: string[], options: HideOrDropOptions) => {
       const { generation } = options
       const removals = await generationsOfEach(invocation, names, generation)
       const which = removals.map(({ name }) => name).join(' ')

@@ -1,11 +1,18 @@
 import { isInUse } from '@looseleaf/index-engine/internal'
 import { confirm } from '../../running/confirm.ts'
 import { exitCodes, type ExitCode } from '../../running/exit-codes.ts'
-import { argumentsFor, generationsText, numbersOf, type Generation } from '../../indexes/index-generations.ts'
+import {
+  argumentsFor,
+  generationsText,
+  numbersOf,
+  type ChosenGenerations,
+  type Generation,
+  type GenerationOption,
+} from '../../indexes/index-generations.ts'
 import type { LooseleafCommand } from '../../running/define-command.ts'
 import type { Invocation } from '../../running/invocation.ts'
 
-export interface HideOrDropOptions {
+export interface HideOrDropOptions extends GenerationOption {
   readonly now?: boolean
   readonly yes?: boolean
   readonly dryRun?: boolean
@@ -14,12 +21,6 @@ export interface HideOrDropOptions {
 export const HIDE_OR_DROP_JSON = `  { "step": "hide", "drop" or "none",
     "indexes": [{ "name", "generations": [number] }],
     "done": false after a no, and with --dry-run }`
-
-export interface Removal {
-  readonly name: string
-  readonly chosen: readonly Generation[]
-  readonly all: readonly Generation[]
-}
 
 export function addHideOrDropOptions(command: LooseleafCommand): LooseleafCommand {
   return command
@@ -35,13 +36,15 @@ export function addHideOrDropOptions(command: LooseleafCommand): LooseleafComman
  */
 export async function hideOrDrop(
   invocation: Invocation,
-  given: readonly Removal[],
+  given: readonly ChosenGenerations[],
   again: string,
   { now, yes, dryRun }: HideOrDropOptions,
 ): Promise<ExitCode> {
   const { output, signal } = invocation
   const store = await invocation.openStore()
-  const visible = given.map((each) => ({ ...each, chosen: each.chosen.filter(isVisible) })).filter(hasChosen)
+  const visible = given
+    .map((each) => ({ ...each, chosen: each.chosen.filter(isVisible) }))
+    .filter(({ chosen }) => chosen.length > 0)
   const step = now === true || visible.length === 0 ? 'drop' : 'hide'
   const removals = step === 'hide' ? visible : given
   const result = {
@@ -78,11 +81,7 @@ function isVisible({ rows }: Generation): boolean {
   return isInUse(rows) && !rows.hidden
 }
 
-function hasChosen({ chosen }: Removal): boolean {
-  return chosen.length > 0
-}
-
-function hideEffect(removals: readonly Removal[]): string {
+function hideEffect(removals: readonly ChosenGenerations[]): string {
   const it = removals.length === 1 ? 'it' : 'them'
   const named = removals.map(({ name, chosen, all }) => argumentsFor(name, chosen, all.length))
   // `--generation` names a generation of one index.
@@ -92,7 +91,7 @@ function hideEffect(removals: readonly Removal[]): string {
   return `Queries of ${it} are refused; writers keep ${it} up to date, so ${commands} ${brings} ${it} back at once.`
 }
 
-function dropEffect(removals: readonly Removal[]): string {
+function dropEffect(removals: readonly ChosenGenerations[]): string {
   const [its, it] = removals.length === 1 ? ['Its', 'it'] : ['Their', 'them']
   const kept = removals.map((each) =>
     keptClaimsText(each, removals.length === 1 ? 'its claims' : `the claims of ${each.name}`),
@@ -101,7 +100,7 @@ function dropEffect(removals: readonly Removal[]): string {
 }
 
 /** Returns an exception for claims that stay because other generations share them, or an empty text. */
-function keptClaimsText({ chosen, all }: Removal, claimsName: string): string {
+function keptClaimsText({ chosen, all }: ChosenGenerations, claimsName: string): string {
   const rows = new Set(chosen.map((each) => each.rows.table))
   const claims = new Set(chosen.map((each) => each.claims?.table))
   const sharing = all.filter(

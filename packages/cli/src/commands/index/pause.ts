@@ -6,12 +6,9 @@ import {
   generationsText,
   numbersOf,
   type Generation,
+  type GenerationOption,
 } from '../../indexes/index-generations.ts'
 import type { Invocation } from '../../running/invocation.ts'
-
-interface PauseOptions {
-  readonly generation?: number
-}
 
 const JSON_SHAPE = 'JSON: { "generations": [number], "paused": true or false }'
 
@@ -43,7 +40,7 @@ const RESUME: CommandText = {
 export const addPauseIndex: AddCommand = (group) => {
   const add = (text: CommandText, paused: boolean, stateOf: (name: string) => string): void => {
     addGenerationOption(defineCommand(group, text)).does(
-      async (invocation, name: string, options: PauseOptions) => {
+      async (invocation, name: string, options: GenerationOption) => {
         const { output, signal } = invocation
         const building = await buildingNamed(invocation, name, options.generation)
         const store = await invocation.openStore()
@@ -68,8 +65,7 @@ async function buildingNamed(
   name: string,
   number: number | undefined,
 ): Promise<readonly Generation[]> {
-  const { signal } = invocation
-  const { chosen } = await generationsNamed(await invocation.openStore(), name, number, { signal })
+  const { chosen } = await generationsNamed(invocation, name, number)
   const building = chosen.filter(({ rows, claims }) => [rows.state, claims?.state].includes('building'))
   if (building.length > 0) return building
   throw badOption(`Index ${name} is ${chosen.at(-1)?.rows.state}: there is no filling to pause or resume.`)

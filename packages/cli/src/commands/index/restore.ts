@@ -6,6 +6,7 @@ import {
   generationsOfEach,
   generationsText,
   numbersOf,
+  type GenerationOption,
 } from '../../indexes/index-generations.ts'
 
 const DETAILS = `Writes have kept a hidden index up to date. If it was hidden during its filling,
@@ -26,34 +27,32 @@ export const addRestoreIndex: AddCommand = (group) => {
       ['index restore entries_by_link --generation 1', 'the old generation, which a process still queries'],
     ],
   })
-  addGenerationOption(command).does(
-    async (invocation, names: string[], options: { readonly generation?: number }) => {
-      const { output, signal } = invocation
-      const store = await invocation.openStore()
-      const found = await generationsOfEach(invocation, names, options.generation)
-      // Each name is checked before the first index is restored.
-      const plans = found.map(({ name, chosen }) => {
-        const inUse = chosen.filter(({ rows }) => isInUse(rows))
-        const newest = inUse.at(-1)
-        if (newest === undefined) {
-          throw new LooseleafError(
-            'INDEX_NOT_FOUND',
-            `Index ${name} is being dropped, which cannot be undone. Add it again with: looseleaf index add ${name} --fill`,
-          )
-        }
-        return { name, hidden: inUse.filter(({ rows }) => rows.hidden), state: newest.rows.state }
-      })
-      for (const { rows } of plans.flatMap(({ hidden }) => hidden)) await store.restoreIndex(rows, { signal })
-      const indexes = plans.map(({ name, hidden, state }) => ({ name, restored: numbersOf(hidden), state }))
-      output.result({ indexes }, () =>
-        plans
-          .map(({ name, hidden, state }) =>
-            hidden.length === 0
-              ? `Index ${name} is not hidden.`
-              : `Index ${name}, ${generationsText(hidden)}, is restored: ${state}.`,
-          )
-          .join('\n'),
-      )
-    },
-  )
+  addGenerationOption(command).does(async (invocation, names: string[], options: GenerationOption) => {
+    const { output, signal } = invocation
+    const store = await invocation.openStore()
+    const found = await generationsOfEach(invocation, names, options.generation)
+    // Each name is checked before the first index is restored.
+    const plans = found.map(({ name, chosen }) => {
+      const inUse = chosen.filter(({ rows }) => isInUse(rows))
+      const newest = inUse.at(-1)
+      if (newest === undefined) {
+        throw new LooseleafError(
+          'INDEX_NOT_FOUND',
+          `Index ${name} is being dropped, which cannot be undone. Add it again with: looseleaf index add ${name} --fill`,
+        )
+      }
+      return { name, hidden: inUse.filter(({ rows }) => rows.hidden), state: newest.rows.state }
+    })
+    for (const { rows } of plans.flatMap(({ hidden }) => hidden)) await store.restoreIndex(rows, { signal })
+    const indexes = plans.map(({ name, hidden, state }) => ({ name, restored: numbersOf(hidden), state }))
+    output.result({ indexes }, () =>
+      plans
+        .map(({ name, hidden, state }) =>
+          hidden.length === 0
+            ? `Index ${name} is not hidden.`
+            : `Index ${name}, ${generationsText(hidden)}, is restored: ${state}.`,
+        )
+        .join('\n'),
+    )
+  })
 }

@@ -4,7 +4,12 @@ import { counted, grouped, type CatalogEntry, type ExactStep } from '@looseleaf/
 import { isPaused, predicateText, propertyText } from '@looseleaf/index-engine/internal'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { indexAdvice } from '../../indexes/index-advice.ts'
-import { addGenerationOption, generationsNamed, type Generation } from '../../indexes/index-generations.ts'
+import {
+  addGenerationOption,
+  generationsNamed,
+  type Generation,
+  type GenerationOption,
+} from '../../indexes/index-generations.ts'
 import { includedText, reportOf, stateText } from '../../indexes/index-table.ts'
 import type { Output } from '../../output/output.ts'
 
@@ -35,14 +40,10 @@ export const addShowIndex: AddCommand = (group) => {
     ],
   })
   addGenerationOption(command).does(
-    async (
-      { output, signal, openStore, settings },
-      name: string,
-      options: { readonly generation?: number },
-    ) => {
+    async ({ output, signal, openStore, settings }, name: string, options: GenerationOption) => {
       const { indexes } = await settings()
       const store = await openStore()
-      const { all, chosen } = await generationsNamed(store, name, options.generation, { signal })
+      const { all, chosen } = await generationsNamed({ openStore, signal }, name, options.generation)
       const entries = chosen.flatMap(({ rows, claims }) => [rows, ...(claims ? [claims] : [])])
       const report = await readCleanerReport(store, { signal })
       const workers = await readWorkers(

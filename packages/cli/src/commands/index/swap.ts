@@ -21,10 +21,6 @@ import {
   type HideOrDropOptions,
 } from './hide-or-drop.ts'
 
-interface SwapOptions extends HideOrDropOptions {
-  readonly generation?: number
-}
-
 const DETAILS = `Keeps the generation that the config defines, or the newest one if the config
 does not have the index. The first run hides all others, the second run drops
 them. Refused while the kept generation is not ready. Processes with an older
@@ -50,10 +46,10 @@ export const addSwapIndex: AddCommand = (group) => {
   })
   addHideOrDropOptions(
     addGenerationOption(command, 'keep this generation (default: the one of the config, or the newest)'),
-  ).does(async (invocation, name: string, options: SwapOptions) => {
-    const { output, signal } = invocation
+  ).does(async (invocation, name: string, options: HideOrDropOptions) => {
+    const { output } = invocation
     const { generation } = options
-    const { all, chosen } = await generationsNamed(await invocation.openStore(), name, generation, { signal })
+    const { all, chosen } = await generationsNamed(invocation, name, generation)
     const given = generation === undefined ? undefined : chosen[0]
     const kept = await generationToKeep(invocation, name, all, given)
     const removed = all.filter((each) => each !== kept)
