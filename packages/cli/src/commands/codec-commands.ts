@@ -9,6 +9,7 @@ import {
   type LooseleafCommand,
 } from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
+import { SAMPLED_BODIES } from '../health/read-facts.ts'
 import { parseWhole } from '../running/parse-whole.ts'
 import type { Output } from '../output/output.ts'
 import { clip, printable } from '../output/text.ts'
@@ -43,9 +44,6 @@ export const addCodecCommands: AddCommand = (program) => {
   addTrain(group)
 }
 
-/** Size of the sample of bodies per shard: this many of the oldest, and this many of the newest. */
-const BODIES = 100
-
 interface ShownEntry {
   readonly id: string
   readonly kind: string
@@ -74,7 +72,7 @@ function addShow(group: LooseleafCommand): void {
       }),
     )
     const byId = Map.groupBy(onShards.flat(), ([, { id }]) => id)
-    const look = await inspectBodies(store.context, { rows: BODIES, signal })
+    const look = await inspectBodies(store.context, { rows: SAMPLED_BODIES, signal })
     const stored = Array.from(byId.values(), (rows): ShownEntry => {
       const [, first] = rows[0] as (typeof rows)[number]
       const { id, kind, bytes, added } = first

@@ -1,6 +1,6 @@
 import { counted, durationText } from '@looseleaf/core/internal'
 import { brokenText } from '@looseleaf/store/internal'
-import { indexesOf, lastRunOf, type Facts, type Rule } from './facts.ts'
+import { indexesOf, type Facts, type Rule } from './facts.ts'
 
 /** Number of shapes and dictionaries that get a finding of their own. */
 const MAX_NAMED = 5
@@ -14,7 +14,7 @@ function sampleText({ bodies }: Facts): string | undefined {
 /** Describes entities that a cleaning, the last one or one in progress, could not decode. */
 function cleaningText(facts: Facts): string | undefined {
   const counts = indexesOf(facts).flatMap((index) => [
-    lastRunOf(index)?.undecodable ?? 0,
+    index.lastRun?.tally.undecodable ?? 0,
     index.inProgress?.undecodable ?? 0,
   ])
   const most = Math.max(0, ...counts)

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@looseleaf/core'
 import { counted, grouped, durationText } from '@looseleaf/core/internal'
-import { NOTED_MS, type CallFailures } from '@looseleaf/store/internal'
+import { NOTED_MS } from '@looseleaf/store/internal'
 import { ageOf, type Facts, type Problem, type Rule } from './facts.ts'
 
 /** Fraction of calls with a transient error from which on the failures are graded `act`. */
@@ -51,19 +51,10 @@ export const writesRule: Rule = {
   },
 }
 
-/** Failures with one code on one shard, summed over all processes. */
-interface FailureGroup {
-  readonly failures: CallFailures
-  readonly count: number
-  readonly calls: number
-  readonly processes: number
-  /** Longest period of a note, in milliseconds. */
-  readonly periodMs: number
-  /** Milliseconds since the newest note. */
-  readonly ageMs: number
-}
+type FailureGroup = ReturnType<typeof groupFailures>[number]
 
-function groupFailures(facts: Facts): readonly FailureGroup[] {
+/** Sums the failures with one code on one shard over all processes, with the longest period of a note and the age of the newest one. */
+function groupFailures(facts: Facts) {
   const recent = facts.failures.flatMap((report) => {
     const ageMs = ageOf(report.at, facts) ?? 0
     return report.isOver || ageMs > NOTED_MS ? [] : [{ ...report, ageMs }]

@@ -95,10 +95,6 @@ export function ageOf(at: Date, { now }: Pick<Facts, 'now'>): number | undefined
 
 export const indexesOf = ({ report }: Facts): readonly IndexReport[] => report?.indexes ?? []
 
-export const lastRunOf = ({
-  lastRun,
-}: IndexReport): NonNullable<IndexReport['lastRun']>['tally'] | undefined => lastRun?.tally
-
 /** Returns a text such as `index by_user (generation 2) (unique)`. `unique` stands for the claims. */
 export function indexText({
   index,

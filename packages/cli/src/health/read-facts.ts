@@ -6,7 +6,7 @@ import { isOutage, platformTime } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import {
   inspectBodies,
-  ownerFaults as readOwnerFaults,
+  ownerFaults,
   probeShards,
   readFailures,
   readReplicas,
@@ -19,7 +19,7 @@ import type { Invocation } from '../running/invocation.ts'
 import type { ConfigIndex, Facts } from './facts.ts'
 
 /** Size of the sample of bodies per shard: this many of the oldest, and this many of the newest. */
-const BODIES = 100
+export const SAMPLED_BODIES = 100
 
 /** Decodes a sample of stored bodies. Returns undefined if the store cannot be read. */
 export type ReadBodies = (invocation: Invocation) => Promise<BodyInspection | undefined>
@@ -65,33 +65,25 @@ export async function readMore(
 ): Promise<Omit<Facts, 'now' | 'report' | 'error' | 'policies'>> {
   const { signal } = invocation
   const store = await invocation.openStore({ warn: false })
-  const [bodies, consumers, replicas, probes, failures, wentBack, lostRows, shards, moves, ownerFaults] =
-    await Promise.all([
-      bodiesOf(invocation),
-      emptyOnStoreError(readConsumers(store, { signal })),
-      readReplicas(store.context, { signal }),
-      probesOf(invocation),
-      readFailures(store.context, { signal }),
-      emptyOnStoreError(readRewinds(store, { signal })),
-      emptyOnStoreError(readEmptiedTables(store, { signal })),
-      emptyOnStoreError(store.shards.list({ signal })),
-      emptyOnStoreError(store.shards.moves({ signal })),
-      emptyOnStoreError(readOwnerFaults(store.context, { signal })),
-    ])
-  const configIndexes = indexesToAdd(store, (await invocation.settings()).indexes)
-  return {
-    bodies,
-    consumers,
-    replicas,
-    probes,
-    failures,
-    wentBack,
-    lostRows,
-    shards,
-    moves,
-    ownerFaults,
-    configIndexes,
-  }
+  const read = await allOf({
+    bodies: bodiesOf(invocation),
+    consumers: emptyOnStoreError(readConsumers(store, { signal })),
+    replicas: readReplicas(store.context, { signal }),
+    probes: probesOf(invocation),
+    failures: readFailures(store.context, { signal }),
+    wentBack: emptyOnStoreError(readRewinds(store, { signal })),
+    lostRows: emptyOnStoreError(readEmptiedTables(store, { signal })),
+    shards: emptyOnStoreError(store.shards.list({ signal })),
+    moves: emptyOnStoreError(store.shards.moves({ signal })),
+    ownerFaults: emptyOnStoreError(ownerFaults(store.context, { signal })),
+  })
+  return { ...read, configIndexes: indexesToAdd(store, (await invocation.settings()).indexes) }
+}
+
+async function allOf<T extends object>(parts: { readonly [K in keyof T]: Promise<T[K]> }): Promise<T> {
+  const entries = Object.entries<Promise<unknown>>(parts)
+  const values = await Promise.all(entries.map(async ([name, part]) => [name, await part] as const))
+  return Object.fromEntries(values) as T
 }
 
 /** Returns the indexes of the config that `looseleaf index add` would change. */
@@ -111,7 +103,7 @@ export const probe: ProbeShards = async ({ openStore, signal }) =>
 
 export const readBodies: ReadBodies = async ({ openStore, signal }) => {
   const { context } = await openStore({ warn: false })
-  return undefinedOnStoreError(inspectBodies(context, { rows: BODIES, signal }))
+  return undefinedOnStoreError(inspectBodies(context, { rows: SAMPLED_BODIES, signal }))
 }
 
 /** Returns undefined if the reading fails by the state of the store. */

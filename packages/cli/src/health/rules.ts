@@ -1,5 +1,5 @@
 import type { ConsumerReport } from '@looseleaf/changes'
-import type { PendingReport, ShardReport } from '@looseleaf/cleaner/internal'
+import type { ShardReport } from '@looseleaf/cleaner/internal'
 import type { LooseleafError } from '@looseleaf/core'
 import { counted, durationText, isOutage } from '@looseleaf/core/internal'
 import { damagedRule, codecEntriesRule } from './body-rules.ts'
@@ -8,16 +8,7 @@ import { indexNotAddedRule } from './index-not-added-rule.ts'
 import { emptiedTablesRule } from './emptied-tables-rule.ts'
 import { moveRules } from './move-rules.ts'
 import { consumerRule, rewindRule } from './rewind-rules.ts'
-import {
-  ageOf,
-  indexesOf,
-  indexText,
-  lastRunOf,
-  type Facts,
-  type Finding,
-  type Grade,
-  type Rule,
-} from './facts.ts'
+import { ageOf, indexesOf, indexText, type Facts, type Finding, type Grade, type Rule } from './facts.ts'
 import { tombstonesRule } from './tombstones-rule.ts'
 
 const MINUTE = 60_000
@@ -64,10 +55,6 @@ const deleteDelayOf = ({ policies }: Facts): number => policies?.deleteDelayMs ?
 
 /** Phrase for an instant in the future, which a wrong clock has given. */
 const IN_THE_FUTURE = 'at a time in the future, by a clock that was ahead'
-
-function pendingText({ rows, more }: PendingReport): string {
-  return `${more ? 'more than ' : ''}${counted(rows, 'index row is', 'index rows are')}`
-}
 
 function sum(shards: ConsumerReport['shards'], of: 'processes' | 'failing' | 'deadLetters'): number {
   return shards.reduce((total, shard) => total + shard[of], 0)
@@ -224,13 +211,14 @@ export const rules: readonly Rule[] = [
         if (pending?.oldestAt === undefined) return undefined
         const ageMs = ageOf(pending.oldestAt, facts)
         if (ageMs !== undefined && ageMs <= allowedMs) return undefined
+        const rows = `${pending.more ? 'more than ' : ''}${counted(pending.rows, 'index row is', 'index rows are')}`
         const age =
           ageMs === undefined
             ? `written ${IN_THE_FUTURE}`
             : `the oldest for ${pending.more ? 'at least ' : ''}${durationText(ageMs)}`
         return {
           about: `shard ${name}`,
-          problem: `${pendingText(pending)} pending, ${age}; queries of their indexes are not complete`,
+          problem: `${rows} pending, ${age}; queries of their indexes are not complete`,
           instruction: 'bring the index shards back, and run a cleaner',
         }
       })
@@ -243,7 +231,7 @@ export const rules: readonly Rule[] = [
     see: 'Indexes on a live site',
     find: (facts) =>
       indexesOf(facts).map((index) => {
-        const duplicates = lastRunOf(index)?.duplicates ?? 0
+        const duplicates = index.lastRun?.tally.duplicates ?? 0
         if (duplicates === 0) return undefined
         return {
           about: indexText(index),
