@@ -16,23 +16,12 @@ interface DamagedCommandOptions {
   readonly yes?: boolean
 }
 
-/** A line of `--json`, for one entity. */
-interface DamagedJson {
-  readonly id: string
-  readonly version: number
-  /** ISO 8601. */
-  readonly updated: string
-  readonly shard: string
-  readonly code: LooseleafError['code']
-  readonly message: string
-  /** Null for a tombstone. */
-  readonly bodyBytes: number | null
-  /** File of the body. Only with `--export`. */
-  readonly file?: string | undefined
-  /** Only with `--repair`. */
-  readonly repaired?: boolean | undefined
-  /** Only with `--delete`. */
-  readonly deleted?: boolean | undefined
+/** Results of the options for one entity; undefined without the option. */
+interface Outcome {
+  /** File of the body. */
+  readonly file: string | undefined
+  readonly repaired: boolean | undefined
+  readonly deleted: boolean | undefined
 }
 
 const DETAILS = `Reads every entity of the store, with the codec of the config.
@@ -100,17 +89,7 @@ async function listDamaged(invocation: Invocation, options: DamagedCommandOption
     if (repaired === true) repairs++
     const deleted = options.delete === true ? await store.deleteDamaged(entity, { signal }) : undefined
     if (deleted !== true && repaired !== true) remaining++
-    const { id, version, updated, shard, error } = entity
-    const bodyBytes = entity.body?.length ?? null
-    const about = {
-      id,
-      version,
-      updated: updated.toISOString(),
-      shard,
-      code: error.code,
-      message: error.message,
-    }
-    const line: DamagedJson = { ...about, bodyBytes, file, repaired, deleted }
+    const line = lineOf(entity, { file, repaired, deleted })
     await output.write(`${output.json ? JSON.stringify(line) : textOf(line)}\n`)
   }
   const count = `${counted(found, 'entity', 'entities')} cannot be read`
@@ -147,7 +126,15 @@ async function requireCodec(store: DataStore, signal: AbortSignal): Promise<void
   )
 }
 
-function textOf(line: DamagedJson): string {
+function lineOf({ id, version, updated, shard, error, body }: DamagedEntity, outcome: Outcome) {
+  const { code, message } = error
+  const bodyBytes = body?.length ?? null
+  return { id, version, updated: updated.toISOString(), shard, code, message, bodyBytes, ...outcome }
+}
+
+type DamagedLine = ReturnType<typeof lineOf>
+
+function textOf(line: DamagedLine): string {
   const { code, version, message, bodyBytes, file } = line
   const bytes = bodyBytes === null ? 'a tombstone' : `${bodyBytes} bytes`
   return printable(
@@ -155,7 +142,7 @@ function textOf(line: DamagedJson): string {
   )
 }
 
-function stateOf({ code, version, repaired, deleted }: DamagedJson): string {
+function stateOf({ code, version, repaired, deleted }: DamagedLine): string {
   if (repaired === true) return ' Repaired.'
   if (deleted === undefined) return ''
   if (deleted) return ' Deleted.'

@@ -1,18 +1,13 @@
 import type { CallOptions, Shard } from '@looseleaf/core'
 import { countsIn, parseObject, textIn, toObject } from '@looseleaf/core/internal'
 import { presentShards } from '@looseleaf/index-engine/internal'
-import type { AnyKind, NearCounts } from '@looseleaf/kinds'
+import type { AnyKind, KindPlaces, NearCounts } from '@looseleaf/kinds'
 import type { DataStore } from '@looseleaf/store'
 import { randomUUID } from 'node:crypto'
 
 /** The counts of a kind by the last `looseleaf kind check`. */
-export interface NearRecord {
-  /** The path of the property. */
+export interface NearRecord extends Omit<KindPlaces, 'indexes'> {
   readonly near: string
-  readonly entities: number
-  readonly atPlace: number
-  readonly elsewhere: number
-  readonly withoutPlace: number
   readonly checkedAt: Date
 }
 

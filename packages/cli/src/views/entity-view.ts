@@ -4,29 +4,18 @@ import { isDate, isBytes } from '@looseleaf/core/internal'
 import type { Output } from '../output/output.ts'
 import { clip } from '../output/text.ts'
 
-/** A bag in the JSON of `import` and `export`, with tags for times, bigints and bytes. */
-export type TaggedJson = Readonly<Record<string, unknown>>
-
-export interface EntityJson {
-  readonly id: string
-  readonly version: number
-  /** ISO 8601. */
-  readonly updated: string
-  readonly properties: TaggedJson
-}
-
 export function entityLine(entity: Entity): string {
   return Buffer.from(jsonFormat.encode(entity)).toString()
 }
 
-export function entityJson(entity: Entity): EntityJson {
+export function entityJson(entity: Entity): Record<'id' | 'version' | 'updated' | 'properties', unknown> {
   const { id, ...properties } = entity
   const meta = metaOf(entity)
   return {
     id,
     version: meta?.version ?? 0,
     updated: meta?.updated.toISOString() ?? '',
-    properties: JSON.parse(entityLine(properties as Entity), keepNumberText) as TaggedJson,
+    properties: JSON.parse(entityLine(properties as Entity), keepNumberText) as unknown,
   }
 }
 

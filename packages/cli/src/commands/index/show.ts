@@ -1,4 +1,4 @@
-import { readCleanerReport, type CleanerReport, type IndexReport } from '@looseleaf/cleaner'
+import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
 import { readWorkers } from '@looseleaf/cleaner/internal'
 import { counted, grouped, type CatalogEntry, type ExactStep } from '@looseleaf/core/internal'
 import { isPaused, predicateText, propertyText } from '@looseleaf/index-engine/internal'
@@ -79,27 +79,16 @@ const LOST_ROWS: Readonly<Record<ExactStep, string>> = {
   on: "go at once if they are on the entity's shard",
 }
 
-interface TableView {
-  readonly table: string
-  readonly state: CatalogEntry['state']
-  readonly hidden?: true
-  readonly paused?: true
-  readonly lastCleaned: ({ readonly finishedAt: Date } & NonNullable<IndexReport['lastRun']>['tally']) | null
-  readonly inProgress: (NonNullable<IndexReport['inProgress']> & { readonly workers: number }) | null
-}
+type TableView = ReturnType<typeof tableView>
 
-function tableView(
-  entry: CatalogEntry,
-  report: CleanerReport,
-  workers: ReadonlyMap<string, number>,
-): TableView {
+function tableView(entry: CatalogEntry, report: CleanerReport, workers: ReadonlyMap<string, number>) {
   const { table, state, hidden } = entry
   const { lastRun, inProgress } = reportOf(report, entry) ?? {}
   return {
     table,
     state,
     ...(hidden && { hidden }),
-    ...(isPaused(entry) && { paused: true }),
+    ...(isPaused(entry) && { paused: true as const }),
     lastCleaned: lastRun ? { finishedAt: lastRun.finishedAt, ...lastRun.tally } : null,
     inProgress: inProgress ? { workers: workers.get(table) ?? 0, ...inProgress } : null,
   }
