@@ -2,7 +2,7 @@ import { LooseleafError } from '@looseleaf/core'
 import { messageOf } from '@looseleaf/core/internal'
 import type { DamagedEntity } from '@looseleaf/store'
 import { createHash } from 'node:crypto'
-import { mkdir, open, rename } from 'node:fs/promises'
+import { mkdir, open, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
@@ -46,13 +46,7 @@ export async function exportBody(
 /** Writes a file that only the user can read, completely or not at all. */
 async function writeDurably(file: string, content: Uint8Array | string): Promise<void> {
   const unfinished = `${file}.part`
-  const handle = await open(unfinished, 'w', 0o600)
-  try {
-    await handle.writeFile(content)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await writeFile(unfinished, content, { mode: 0o600, flush: true })
   await rename(unfinished, file)
 }
 

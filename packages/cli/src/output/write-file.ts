@@ -1,4 +1,4 @@
-import { createWriteStream, type Stats } from 'node:fs'
+import { createWriteStream } from 'node:fs'
 import { chmod, realpath, rename, rm, stat } from 'node:fs/promises'
 import { once } from 'node:events'
 import { randomBytes } from 'node:crypto'
@@ -26,17 +26,13 @@ export async function writeFile<T>(path: string, produce: (write: Write) => Prom
   const part = `${file}.${randomBytes(4).toString('hex')}.part`
   try {
     const result = await stream(path, part, 'wx', produce)
-    await replaceFile(part, file, before)
+    if (before !== undefined) await chmod(part, before.mode & 0o7777)
+    await rename(part, file)
     return result
   } catch (error) {
     await rm(part, { force: true })
     throw error
   }
-}
-
-async function replaceFile(part: string, file: string, before: Stats | undefined): Promise<void> {
-  if (before !== undefined) await chmod(part, before.mode & 0o7777)
-  await rename(part, file)
 }
 
 async function stream<T>(
