@@ -112,12 +112,12 @@ function entryTable(output: Output, shown: readonly ShownEntry[], shards: number
   return output.table(
     ['ID', 'KIND', 'BYTES', 'ADDED', 'SHARDS', 'NAMES'],
     shown.map(({ id, kind, bytes, added, shards: holders, damagedOn, names }) => [
-      printable(id),
-      printable(kind),
+      id,
+      kind,
       bytes === null ? '' : grouped(bytes),
       added ?? '',
       `${holders.length} of ${shards}${damagedOn.length === 0 ? '' : `, damaged on ${damagedOn.length}`}`,
-      names === undefined ? '' : printable(clip(JSON.stringify(names), NAMES_WIDTH)),
+      names === undefined ? '' : clip(JSON.stringify(names), NAMES_WIDTH),
     ]),
   )
 }

@@ -63,7 +63,9 @@ function addList(group: LooseleafCommand): void {
     examples: [['consumer list', 'all consumers and shards']],
   }).does(async ({ output, signal, openStore }) => {
     const consumers = await readConsumers(await openStore(), { signal })
-    output.result(consumersJson(consumers), () => consumersText(output, consumers) ?? 'No consumers.')
+    output.result(consumersJson(consumers), () =>
+      consumers.length === 0 ? 'No consumers.' : consumersText(output, consumers),
+    )
   })
 }
 
@@ -130,7 +132,7 @@ function addLetters(group: LooseleafCommand): void {
                   String(version),
                   String(attempts),
                   failedAt.toISOString(),
-                  `${printable(clip(error, MESSAGE_WIDTH))}${isReplayed ? ' (to be handled again)' : ''}`,
+                  `${clip(error, MESSAGE_WIDTH)}${isReplayed ? ' (to be handled again)' : ''}`,
                 ]),
               ),
         )

@@ -6,10 +6,6 @@ import { findIndex } from '../indexes/find-index.ts'
 import { parseWhere } from '../indexes/where-expression.ts'
 import { WHERE_HELP } from './query.ts'
 
-interface ExplainCommandOptions {
-  readonly scatter?: boolean
-}
-
 const DETAILS = `${WHERE_HELP}
 
 Reads at most some thousand index rows, and no entities. Rows are counted up to
@@ -30,7 +26,7 @@ export const addExplain: AddCommand = (program) => {
     ],
   })
     .option('--scatter', 'ask all shards, for conditions without the shard key')
-    .does(async (invocation, name: string, conditions: string[], options: ExplainCommandOptions) => {
+    .does(async (invocation, name: string, conditions: string[], options: { readonly scatter?: boolean }) => {
       const { scatter = false } = options
       const { output, signal } = invocation
       const store = await invocation.openStore()

@@ -8,10 +8,6 @@ import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
 import type { Output } from '../output/output.ts'
 
-interface SlowCommandOptions {
-  readonly over: number
-}
-
 interface ShardActivity {
   readonly name: string
   /** Undefined for a shard without a server, and for a shard that did not answer. */
@@ -44,7 +40,7 @@ export const addSlow: AddCommand = (program) => {
     ],
   })
     .option('--over <seconds>', 'only statements that have run for at least this long', parseSeconds, 1)
-    .does(async ({ output, signal, openStore }, { over }: SlowCommandOptions) => {
+    .does(async ({ output, signal, openStore }, { over }: { readonly over: number }) => {
       const { driver } = (await openStore({ warn: false })).context
       const shards = await Promise.all(
         presentShards(driver).map(async (shard): Promise<ShardActivity> => {

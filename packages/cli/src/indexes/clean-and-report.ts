@@ -89,9 +89,7 @@ function createPosition(shardCount: number): (at: CleanProgress) => [done: numbe
 }
 
 function sum(numbers: Iterable<number>): number {
-  let total = 0
-  for (const number of numbers) total += number
-  return total
+  return [...numbers].reduce((total, number) => total + number, 0)
 }
 
 function createProblemReporter(

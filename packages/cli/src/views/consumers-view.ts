@@ -1,7 +1,7 @@
 import { grouped, durationText } from '@looseleaf/core/internal'
 import type { ConsumerReport } from '@looseleaf/changes'
 import type { Output } from '../output/output.ts'
-import { clip, printable } from '../output/text.ts'
+import { clip } from '../output/text.ts'
 
 export function consumersJson(consumers: readonly ConsumerReport[]): unknown {
   return consumers.map(({ name, kinds, shards }) => ({
@@ -15,9 +15,8 @@ export function consumersJson(consumers: readonly ConsumerReport[]): unknown {
   }))
 }
 
-/** Returns a table with one line per consumer and shard; undefined without consumers. */
-export function consumersText(output: Output, consumers: readonly ConsumerReport[]): string | undefined {
-  if (consumers.length === 0) return undefined
+/** Returns a table with one line per consumer and shard. */
+export function consumersText(output: Output, consumers: readonly ConsumerReport[]): string {
   return output.table(
     ['CONSUMER', 'KINDS', 'SHARD', 'LAG', 'PARTITIONS', 'PROCESSES', 'FAILING', 'DEAD LETTERS'],
     consumers.flatMap(({ name, kinds, shards }) =>
@@ -42,10 +41,10 @@ export function consumersText(output: Output, consumers: readonly ConsumerReport
 const KINDS_WIDTH = 40
 
 function kindsText(kinds: readonly string[] | undefined): string {
-  return kinds === undefined ? 'all' : printable(clip(kinds.join(', '), KINDS_WIDTH))
+  return kinds === undefined ? 'all' : clip(kinds.join(', '), KINDS_WIDTH)
 }
 
-export function lagText(lagMs: number | undefined): string {
+function lagText(lagMs: number | undefined): string {
   if (lagMs === undefined) return 'unknown'
   return Number.isFinite(lagMs) ? durationText(lagMs) : 'not begun'
 }

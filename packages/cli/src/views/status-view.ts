@@ -145,7 +145,7 @@ export function statusText(
     '',
     ...indexLines(output, status, report),
     ...(report === undefined ? [] : cleanerText(output, report)),
-    ...(consumers.length === 0 ? [] : ['', consumersText(output, consumers) ?? '']),
+    ...(consumers.length === 0 ? [] : ['', consumersText(output, consumers)]),
     ...(moves.length === 0 ? [] : ['', ...moves.map(moveLine), 'See: looseleaf shard status']),
     ...(near.length === 0 ? [] : ['', nearTable(output, near)]),
     ...failuresText(output, failures),

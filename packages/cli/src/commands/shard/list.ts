@@ -2,7 +2,6 @@ import { bytesText, grouped, shorten } from '@looseleaf/core/internal'
 import type { ListedShard } from '@looseleaf/store'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { exitCodes } from '../../running/exit-codes.ts'
-import { printable } from '../../output/text.ts'
 
 const DETAILS = `STATE is joining while the tables of a new shard are being made: run shard add
 again if it was interrupted. A draining shard takes no buckets. The exit code is
@@ -42,12 +41,12 @@ export const addListShards: AddCommand = (group) => {
           ['SHARD', 'ADDRESS', 'STATE', 'BUCKETS', 'RANGES', ...(sizes === true ? SIZES : []), 'ERROR'],
           shards.map(({ number, address, state, buckets, ranges, size, error }) => [
             String(number),
-            printable(address),
+            address,
             state,
             String(buckets ?? ''),
             shorten(ranges ?? '', MAX_RANGES),
             ...(sizes === true ? sizeCells(size) : []),
-            printable(error?.message ?? ''),
+            error?.message ?? '',
           ]),
         ),
       )

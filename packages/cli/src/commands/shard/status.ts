@@ -11,10 +11,6 @@ import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { errorOfShard } from '../../running/error-of-shard.ts'
 import { exitCodeOf, exitCodes } from '../../running/exit-codes.ts'
 
-interface StatusOptions {
-  readonly check?: boolean
-}
-
 const DETAILS = `For each move that is not over: its state, the process that works on it, its exact counts, the
 times for which groups of buckets were sealed, the number of writes that waited
 for that and the longest of their waits, the time of the comparison with the
@@ -45,7 +41,7 @@ export const addShardStatus: AddCommand = (group) => {
     ],
   })
     .option('--check', 'print only findings, with exit code 1 if there are any')
-    .does(async ({ output, signal, openStore }, { check }: StatusOptions) => {
+    .does(async ({ output, signal, openStore }, { check }: { readonly check?: boolean }) => {
       const store = await openStore()
       const shards = await store.shards.list({ signal })
       const moves = await store.shards.moves({ signal, finished: true }).catch(errorOfShard)
