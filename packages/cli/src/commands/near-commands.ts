@@ -148,7 +148,6 @@ function kindCells([kind, counts]: readonly [string, KindPlaces]): readonly stri
   return [kind, near ?? '–', grouped(entities), ...(near === undefined ? ['', '', ''] : rest)]
 }
 
-/** Splits kinds into those with the option near and those without it. */
 function byNear(kinds: readonly AnyKind[]): readonly [readonly AnyKind[], readonly AnyKind[]] {
   return [kinds.filter(({ near }) => near !== undefined), kinds.filter(({ near }) => near === undefined)]
 }

@@ -22,7 +22,6 @@ const COMMANDS: readonly AddCommand[] = [
   addRemoveShard,
 ]
 
-/** Adds `looseleaf shard`, whose commands change the shards of a store and move buckets between them. */
 export const addShardCommands: AddCommand = (program) => {
   const group = defineGroup(program, 'shard', 'List, add, fill, drain or remove shards')
   for (const add of COMMANDS) add(group)

@@ -115,13 +115,11 @@ export function progressText(at: MoveProgress): string {
   ].join(', ')
 }
 
-/** Returns the times for which writes waited. */
 function sealsText({ groups, p50, p99, worst }: MoveReport['seals']): string | undefined {
   if (p50 === undefined || p99 === undefined || worst === undefined) return undefined
   return `${counted(groups, 'group')}, ${decimal(p50)} ms (p50), ${decimal(p99)} ms (p99), ${decimal(worst)} ms (longest)`
 }
 
-/** Returns how many writes waited for a seal, and how long. */
 function waitsText({ waits }: MoveReport): string | undefined {
   return waits && `${counted(waits.calls, 'write')}, the longest for ${grouped(waits.longestMs)} ms`
 }

@@ -32,7 +32,7 @@ export interface CommandText {
   readonly usage: string
   readonly summary: string
   /** Text of the help after the summary. */
-  readonly details?: string
+  readonly details: string
   /** Command lines without the program's name, each with its purpose. */
   readonly examples: readonly (readonly [line: string, purpose: string])[]
 }
@@ -45,7 +45,7 @@ export function defineCommand(program: LooseleafCommand, text: CommandText): Loo
   const command = program
     .command(text.usage)
     .summary(text.summary)
-    .description(text.details === undefined ? `${text.summary}.` : `${text.summary}.\n\n${text.details}`)
+    .description(`${text.summary}.\n\n${text.details}`)
   return addCommonOptions(command).addHelpText('after', `\nExamples:\n${examples}`)
 }
 

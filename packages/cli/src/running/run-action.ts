@@ -67,7 +67,6 @@ function report(console: Console, output: Output, thrown: unknown, debug: boolea
   return known ? exitCodeOf(error) : exitCodes.unexpected
 }
 
-/** Writes one line of JSON for programs. */
 function writeError(console: Console, error: object): void {
   console.stderr.write(`${JSON.stringify({ error })}\n`)
 }

@@ -21,7 +21,6 @@ export const addViolations: AddCommand = (group) => {
   }).does(listViolations)
 }
 
-/** Prints the entities that share a key of a unique index, one line each. */
 async function listViolations(invocation: Invocation, name: string): Promise<ExitCode> {
   const { output, signal } = invocation
   const store = await invocation.openStore()
