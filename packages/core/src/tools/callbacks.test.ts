@@ -31,7 +31,7 @@ test('after a rejected promise, the next call of any function throws its error',
 
 test('options without functions are returned unchanged', () => {
   const options = { limit: 3 }
-  expect(takeCallbacks(options).options).toEqual(options)
+  expect(takeCallbacks(options).options).toBe(options)
 })
 
 test('onRejected passes on the rejection of a promise, and ignores other values', async () => {

@@ -31,13 +31,17 @@ export function takeCallbacks<Options extends object>(options: Options): TakenCa
       pending.add(settling)
     }
 
-  const entries = Object.entries(options).map(([name, value]: [string, unknown]) => [
-    name,
-    typeof value === 'function' ? watch(value as (...args: unknown[]) => unknown) : value,
-  ])
+  const entries = Object.entries(options) as [string, unknown][]
   return {
-    // The same names with values of the same types.
-    options: Object.fromEntries(entries) as Options,
+    options: entries.some(([, value]) => typeof value === 'function')
+      ? (Object.fromEntries(
+          entries.map(([name, value]) => [
+            name,
+            typeof value === 'function' ? watch(value as (...args: unknown[]) => unknown) : value,
+          ]),
+          // The same names with values of the same types.
+        ) as Options)
+      : options,
     async settled() {
       await Promise.all(pending)
       if (failure !== undefined) throw failure.error
