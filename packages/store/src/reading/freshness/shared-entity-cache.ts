@@ -2,7 +2,6 @@ import { crc32 } from 'node:zlib'
 import { formatId, LooseleafError, type SharedCache } from '@looseleaf/core'
 import {
   createLane,
-  distinctIds,
   elapsedBy,
   idKey,
   type EntityRow,
@@ -216,10 +215,14 @@ export function createSharedEntityCache(
     ids: readonly Uint8Array[],
     signal: AbortSignal | undefined,
   ): Promise<readonly Found[]> {
-    const distinct = distinctIds(ids)
+    const places = new Map<string, number>()
+    const distinct: Uint8Array[] = []
+    for (const id of ids) {
+      const key = idKey(id)
+      if (!places.has(key)) places.set(key, distinct.push(id) - 1)
+    }
     const rows = await over(lane, distinct, signal)
-    const rowsByKey = new Map(distinct.map((id, place) => [idKey(id), rows[place]]))
-    return ids.map((id) => rowsByKey.get(idKey(id)))
+    return ids.map((id) => rows[places.get(idKey(id))!])
   }
 
   return {
