@@ -12,8 +12,8 @@ export function* chunksBySize<Item>(
 ): Generator<readonly Item[]> {
   let start = 0
   let size = 0
-  for (const [i, item] of items.entries()) {
-    const added = sizeOf(item)
+  for (let i = 0; i < items.length; i++) {
+    const added = sizeOf(items[i]!)
     if (i > start && (size + added > maxSize || i - start === maxItems)) {
       yield items.slice(start, i)
       start = i
