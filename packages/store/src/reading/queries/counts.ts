@@ -180,7 +180,7 @@ export function createCounts(
       if (longer.length > 0) {
         const longerPlans = longer.map((i) => plans[i]!)
         const missingOfLonger = missing && longer.map((i) => missing[i]!)
-        // As in `countAll`. Where shards are skipped, the pages have looked at the catalog, and tell whether rows are pending.
+        // As in `countAll`. If shards are skipped, the pages have looked at the catalog, and tell whether rows are pending.
         if (missing === undefined) await completeness.mayBePending(sources.view, longerPlans)
         const found = await countPlans(sources, longerPlans, options, missingOfLonger)
         for (const [n, i] of longer.entries()) counts.set(i, found[n]!)
