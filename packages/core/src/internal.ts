@@ -11,6 +11,7 @@ export { platformTime } from './platform/platform-time.ts'
 export {
   badOption,
   describeKind,
+  isOfShard,
   isOutage,
   isUndecodable,
   isUndone,

@@ -1,5 +1,5 @@
 import { isLooseleafError } from '@looseleaf/core'
-import type { LayoutMove } from '@looseleaf/core/internal'
+import { isOfShard, type LayoutMove } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { consumersBehind, createThrottle, type MoveWork, type Throttle } from '@looseleaf/protocol/internal'
 import { createTurns, type AskTurn } from './turns.ts'
@@ -164,7 +164,7 @@ export async function emptySources(
   for (const { move, phase } of await openMoves(context, { signal })) {
     if (phase !== undefined) continue
     await emptyOne(move).catch((error: unknown) => {
-      if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
+      if (!isOfShard(error)) throw error
       errors.push(error)
     })
   }

@@ -1,5 +1,5 @@
-import { isLooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
-import { countsIn, parseObject, toObject } from '@looseleaf/core/internal'
+import type { CallOptions, Shard } from '@looseleaf/core'
+import { countsIn, isOfShard, parseObject, toObject } from '@looseleaf/core/internal'
 
 /*
  * Detects a shard that has gone back, by a restore from a backup or a failover that lost commits. The mark of a shard is a number that
@@ -94,7 +94,7 @@ async function readMarks(
       }
     )
   } catch (error) {
-    if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
+    if (!isOfShard(error)) throw error
     return undefined
   }
 }

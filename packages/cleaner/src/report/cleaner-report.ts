@@ -1,12 +1,12 @@
 import type { CallOptions } from '@looseleaf/core'
-import { optionKinds } from '@looseleaf/core/internal'
+import { isOfShard, optionKinds } from '@looseleaf/core/internal'
 import { presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
 import { checkStore, type AnyStore } from '@looseleaf/protocol/internal'
 import { loadParts } from '../clean/part-lease.ts'
 import { loadRuns } from '../clean/run-record.ts'
 import { cleanableIndexes } from '../pass/index-target.ts'
 import { reportIndex, type IndexReport, type PartsOnShard } from './index-report.ts'
-import { isOfShard, reportShard, type ShardReport } from './shard-report.ts'
+import { reportShard, type ShardReport } from './shard-report.ts'
 import { readSummary, type CleanerSummary } from './summary.ts'
 
 export interface CleanerReport extends CleanerSummary {

@@ -1,4 +1,5 @@
-import { isLooseleafError, type CallOptions, type LooseleafError } from '@looseleaf/core'
+import type { CallOptions, LooseleafError } from '@looseleaf/core'
+import { isOfShard } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from '@looseleaf/protocol/internal'
 import { recordFromText } from '../tail/tail-record.ts'
@@ -62,11 +63,6 @@ export async function reportShard(
     if (!isOfShard(error)) throw error
     return { shard, name, error, ...NOT_FOLLOWED, pending: undefined }
   }
-}
-
-/** Tells whether an error concerns one shard only, so that the other shards may answer. */
-export function isOfShard(error: unknown): error is LooseleafError {
-  return isLooseleafError(error) && error.code !== 'ABORTED' && error.code !== 'CLOSED'
 }
 
 type TailReport = Omit<ShardReport, 'shard' | 'name' | 'error' | 'pending'>

@@ -1,9 +1,9 @@
 import type { CallOptions } from '@looseleaf/core'
+import { isOfShard } from '@looseleaf/core/internal'
 import { presentShards } from '@looseleaf/index-engine/internal'
 import type { AnyStore } from '@looseleaf/protocol/internal'
 import { loadWitnesses } from './witness-record.ts'
 import { cleanableIndexes } from '../pass/index-target.ts'
-import { isOfShard } from '../report/shard-report.ts'
 
 /** An index table that a cleaner found emptied, as by TRUNCATE. */
 export interface EmptiedTable {

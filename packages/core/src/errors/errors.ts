@@ -207,6 +207,11 @@ export function isOutage(error: unknown): error is LooseleafError {
   return isLooseleafError(error) && error.retryable && outages.has(error.code)
 }
 
+/** Tells whether an error concerns one shard only, so that the work on the other shards may go on. */
+export function isOfShard(error: unknown): error is LooseleafError {
+  return isLooseleafError(error) && error.code !== 'ABORTED' && error.code !== 'CLOSED'
+}
+
 const undecodable: ReadonlySet<ErrorCode> = new Set(['BODY_DAMAGED', 'BODY_UNKNOWN', 'BODY_TOO_LARGE'])
 
 /** Returns true for the error of a body that a codec cannot decode. */

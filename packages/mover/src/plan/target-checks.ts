@@ -1,4 +1,5 @@
-import { isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import { isOfShard } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from '@looseleaf/protocol/internal'
 
@@ -45,7 +46,7 @@ export async function refusalOfWrite(write: Promise<unknown>): Promise<Looseleaf
     await write
     return undefined
   } catch (error) {
-    if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
+    if (!isOfShard(error)) throw error
     // The shard has compared the epochs.
     return error.code === 'STALE_EPOCH' ? undefined : error
   }

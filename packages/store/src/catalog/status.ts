@@ -1,5 +1,5 @@
-import { isLooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
-import type { CatalogEntry, ShardCatalog } from '@looseleaf/core/internal'
+import type { CallOptions, Shard } from '@looseleaf/core'
+import { isOfShard, type CatalogEntry, type ShardCatalog } from '@looseleaf/core/internal'
 import {
   isPaused,
   loadShardCatalog,
@@ -42,7 +42,7 @@ async function readShard(
     const counted = { epoch, entities, tombstones, oldestTombstone }
     return { status: { name, error: undefined, ...counted, warnings }, catalog }
   } catch (error) {
-    if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
+    if (!isOfShard(error)) throw error
     const unknown = {
       epoch: undefined,
       entities: undefined,

@@ -1,5 +1,5 @@
-import { isLooseleafError, type CallOptions, type LooseleafError } from '@looseleaf/core'
-import { formatRanges } from '@looseleaf/core/internal'
+import type { CallOptions, LooseleafError } from '@looseleaf/core'
+import { formatRanges, isOfShard } from '@looseleaf/core/internal'
 import { isRemoved, type EngineContext } from '@looseleaf/index-engine/internal'
 import type { BucketSize } from '@looseleaf/mover'
 import { sizesOn, totalOf } from '@looseleaf/mover/internal'
@@ -49,7 +49,7 @@ export async function listShards(
         if (!isRemoved(layout, number)) await shard.catalog.load(options)
         if (sizes && !isRemoved(layout, number)) size = totalOf((await sizesOn(work, number)).values())
       } catch (reason) {
-        if (!isLooseleafError(reason) || reason.code === 'ABORTED' || reason.code === 'CLOSED') throw reason
+        if (!isOfShard(reason)) throw reason
         error = reason
       }
       const buckets = owned.get(number) ?? []

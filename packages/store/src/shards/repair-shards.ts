@@ -1,5 +1,5 @@
-import { isLooseleafError, type CallOptions, type LooseleafError } from '@looseleaf/core'
-import { isOutage, withCallbacks } from '@looseleaf/core/internal'
+import type { CallOptions, LooseleafError } from '@looseleaf/core'
+import { isOfShard, isOutage, withCallbacks } from '@looseleaf/core/internal'
 import {
   askMigratedShards,
   contentsEpochOf,
@@ -125,6 +125,6 @@ function stopText(reason: unknown): string {
 
 /** Returns an error of the store, which leaves other work possible. Throws every other error, and those of a call that has to end. */
 function faultOf(error: unknown): LooseleafError {
-  if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
+  if (!isOfShard(error)) throw error
   return error
 }
