@@ -205,3 +205,14 @@ test('a packet that is too long for the server is not sent', async () => {
   expect(await connection.executePacket!([query, query])).toBeUndefined()
   expect(sent).toEqual([])
 })
+
+test.each([
+  [1290, true],
+  [1836, true],
+  [1205, false],
+])('after the error %i a connection tells whether its server refuses writes: %s', async (errno, expected) => {
+  const { connection } = connect({ errno })
+  expect(connection.refusesWrites).toBe(false)
+  await expect(ask(connection, 'A ?')).rejects.toMatchObject({ errno })
+  expect([connection.refusesWrites, connection.usable]).toEqual([expected, true])
+})

@@ -17,6 +17,7 @@ import {
   isOtherSession,
   refusesPrepared,
   saysDown,
+  saysReadOnly,
   sessionError,
 } from '../errors/errors.ts'
 import { sessionMismatch } from '../settings/answer-status.ts'
@@ -60,6 +61,10 @@ export interface ConnectionOptions extends PinnedSession {
 export interface Connection extends PacketConnection {
   /** False once the connection was ended or lost, or its state is unknown. */
   readonly usable: boolean
+  /** Instant at which it was opened, by `performance.now()`. */
+  readonly openedAt: number
+  /** True once its server has refused a write because it is read-only. */
+  readonly refusesWrites: boolean
   /** Begins a call. All of its statements together have this deadline, by `performance.now()`. */
   begin(deadline: number): void
   /** Checks the token of the session. If that fails or takes longer than this, the connection becomes unusable and the call rejects. */
@@ -89,7 +94,9 @@ export function createConnection(options: ConnectionOptions): Connection {
   let inTransaction = false
   /** True if the call has sent a write. */
   let wrote = false
-  let verifiedAt = platformTime.elapsed()
+  const openedAt = platformTime.elapsed()
+  let verifiedAt = openedAt
+  let refusesWrites = false
   const kept = createKeptStatements()
   let mayPrepare = true
   const timer = createDeadlineTimer()
@@ -106,6 +113,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   /** Reports an error of a statement to the breaker, and closes the connection if it cannot be used any more. */
   function reportFailure(error: unknown, began: number): void {
     if (endsConnection(error)) destroy()
+    if (saysReadOnly(error)) refusesWrites = true
     // A missed deadline proves nothing about the server. The connection that kills the session reports its own outcome.
     if (hasCode(error, 'CALL_DEADLINE')) kill()
     else if (saysDown(error)) health.failed(began)
@@ -222,6 +230,10 @@ export function createConnection(options: ConnectionOptions): Connection {
   return {
     get usable() {
       return usable
+    },
+    openedAt,
+    get refusesWrites() {
+      return refusesWrites
     },
     begin(until) {
       deadline = until

@@ -7,8 +7,9 @@ import { lackingTable, type TableFault } from '@looseleaf/driver-kysely/internal
  * - `undone`: the server undid the whole statement because of a conflict with another one. A retry may succeed.
  * - `ends`: the connection cannot be used any more.
  * - `down`: the server cannot be reached, or is shutting down.
+ * - `read-only`: the server takes no writes, so its address may lead to another server by now.
  */
-export type ErrorMark = 'unsure' | 'undone' | 'ends' | 'down'
+export type ErrorMark = 'unsure' | 'undone' | 'ends' | 'down' | 'read-only'
 
 export type ErrorMeaning = readonly [kind: TableFault | ErrorCode, message: string, ...marks: ErrorMark[]]
 
@@ -135,7 +136,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1251: ['SHARD_DENIED', 'the server and this client have no authentication method in common.'],
   1264: ['STATEMENT_FAILED', COLUMN],
   1265: ['STATEMENT_FAILED', COLUMN],
-  1290: ['SHARD_UNAVAILABLE', READ_ONLY],
+  1290: ['SHARD_UNAVAILABLE', READ_ONLY, 'read-only'],
   1292: ['STATEMENT_FAILED', COLUMN],
   1317: ['DEADLINE', 'the statement was interrupted on the server.', 'unsure'],
   1366: ['STATEMENT_FAILED', COLUMN],
@@ -158,11 +159,11 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   [OTHER_PACKET]: ['STATEMENT_FAILED', otherSession(STATEMENT_UNKNOWN), 'ends'],
   [OVERFLOW]: ['STATEMENT_FAILED', otherSession(TOKEN_DIFFERS), 'ends'],
   1698: ['SHARD_DENIED', 'the server refuses the user.'],
-  1792: ['SHARD_UNAVAILABLE', 'the transaction is read-only.'],
+  1792: ['SHARD_UNAVAILABLE', 'the transaction is read-only.', 'read-only'],
   1820: ['SHARD_DENIED', PASSWORD],
-  1836: ['SHARD_UNAVAILABLE', READ_ONLY],
+  1836: ['SHARD_UNAVAILABLE', READ_ONLY, 'read-only'],
   1862: ['SHARD_DENIED', PASSWORD],
-  1874: ['SHARD_UNAVAILABLE', 'the server is read-only (innodb_read_only).'],
+  1874: ['SHARD_UNAVAILABLE', 'the server is read-only (innodb_read_only).', 'read-only'],
 
   // MariaDB.
   1927: ['SHARD_UNAVAILABLE', KILLED, 'unsure', 'ends'],

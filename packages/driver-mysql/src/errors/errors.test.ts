@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { clientError, endsConnection, mysqlFault, saysDown } from './errors.ts'
+import { clientError, endsConnection, mysqlFault, saysDown, saysReadOnly } from './errors.ts'
 
 const serverError = (errno: number, code: string): Error =>
   Object.assign(new Error("Duplicate entry 'secret' for key"), {
@@ -205,4 +205,11 @@ test('the error of a file with another reason is not SHARD_FULL, whatever names 
     expect(mysqlFault(Object.assign(new Error(message), { errno: 1030 }), false).kind).toBe(
       'SHARD_UNAVAILABLE',
     )
+})
+
+test('errors of a server that is read-only are told from those of an enforced engine and all others', () => {
+  for (const errno of [1290, 1792, 1836, 1874]) expect(saysReadOnly(serverError(errno, 'ER'))).toBe(true)
+  const engine = Object.assign(serverError(1290, 'ER'), { message: 'NO_ENGINE_SUBSTITUTION' })
+  for (const error of [engine, serverError(1205, 'ER'), new Error('lost'), undefined])
+    expect(saysReadOnly(error)).toBe(false)
 })

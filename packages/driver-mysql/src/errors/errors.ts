@@ -125,6 +125,11 @@ export function saysDown(error: unknown): boolean {
   return meaningOf(error).includes('down')
 }
 
+/** Tells whether the server refuses writes because it is read-only. */
+export function saysReadOnly(error: unknown): boolean {
+  return meaningOf(error).includes('read-only')
+}
+
 /** Tells whether the connection cannot be used after this error. */
 export function endsConnection(error: unknown): boolean {
   const { fatal } = (error ?? {}) as { fatal?: unknown }

@@ -82,6 +82,7 @@ function openPool(openMs: number, size = 1): Pool {
       })
     },
     refusal: () => undefined,
+    outdated: { before: -Infinity },
     size,
     maxQueue: 10,
     deadlineMs: 10_000,

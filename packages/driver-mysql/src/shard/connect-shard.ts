@@ -102,6 +102,7 @@ export function connectShard(
   const open = () =>
     openConnection({ address, session, connectTimeoutMs, health: breaker, killer, statements, packets })
   let opened = 0
+  const outdated = { before: -Infinity }
   const poolOf = (size: number): Pool =>
     createPool({
       ...settings,
@@ -113,6 +114,7 @@ export function connectShard(
       },
       refusal: () => breaker.refusal,
       size,
+      outdated,
     })
   const pool = poolOf(settings.poolSize)
   // A call that holds a snapshot sends statements through the other pool as well. From one pool, several such calls could take all connections.

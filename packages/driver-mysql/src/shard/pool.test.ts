@@ -5,12 +5,16 @@ import { createPool, type Pool, type PoolOptions } from './pool.ts'
 
 interface TestConnection extends Connection {
   usable: boolean
+  refusesWrites: boolean
+  openedAt: number
   ended: boolean
 }
 
 function testConnection(): TestConnection {
   const connection: TestConnection = {
     usable: true,
+    refusesWrites: false,
+    openedAt: performance.now(),
     ended: false,
     executeQuery: () => Promise.reject(new Error('not used')),
     streamQuery: () => {
@@ -38,6 +42,7 @@ function testPool(options: Partial<PoolOptions> = {}): Pool {
     connectTimeoutMs: 60_000,
     refusal: () => undefined,
     idleMs: 60_000,
+    outdated: { before: -Infinity },
     ...options,
   })
 }
@@ -128,4 +133,61 @@ test('close ends idle connections, and those in use once they are released', asy
   expect([a.ended, b.ended]).toEqual([true, false])
   pool.release(b)
   expect(b.ended).toBe(true)
+})
+
+/** Takes connections out of the pool, so that it opens them. */
+async function take(pool: Pool, count: number): Promise<TestConnection[]> {
+  return (await Promise.all(Array.from({ length: count }, () => pool.acquire()))) as TestConnection[]
+}
+
+test('after a read-only server has refused a write, connections older than a second are closed, idle ones and later those in use', async () => {
+  const pool = testPool({ size: 4 })
+  const [writer, idle, used, young] = (await take(pool, 4)) as [
+    TestConnection,
+    TestConnection,
+    TestConnection,
+    TestConnection,
+  ]
+  for (const old of [writer, idle, used]) old.openedAt -= 1_500
+  pool.release(idle)
+  pool.release(young)
+  writer.refusesWrites = true
+  pool.release(writer)
+  expect([writer.ended, idle.ended, used.ended, young.ended]).toEqual([true, true, false, false])
+  pool.release(used)
+  expect([used.ended, pool.connections]).toEqual([true, 1])
+  expect(await pool.acquire()).toBe(young)
+})
+
+test('a new connection to a server that is still read-only stays for a second', async () => {
+  const pool = testPool()
+  const [connection] = (await take(pool, 1)) as [TestConnection]
+  connection.refusesWrites = true
+  pool.release(connection)
+  expect(await pool.acquire()).toBe(connection)
+  connection.openedAt -= 1_500
+  pool.release(connection)
+  expect([connection.ended, pool.connections]).toEqual([true, 0])
+})
+
+test('a call that waits gets a new connection in place of one to a read-only server', async () => {
+  const pool = testPool({ size: 1 })
+  const [connection] = (await take(pool, 1)) as [TestConnection]
+  const waiting = pool.acquire()
+  Object.assign(connection, { refusesWrites: true, openedAt: connection.openedAt - 1_500 })
+  pool.release(connection)
+  expect(await waiting).not.toBe(connection)
+})
+
+test('the pools of one server close their old connections together', async () => {
+  const outdated = { before: -Infinity }
+  const [writes, snapshots] = [testPool({ outdated }), testPool({ outdated })]
+  const [writer] = (await take(writes, 1)) as [TestConnection]
+  const [reader] = (await take(snapshots, 1)) as [TestConnection]
+  for (const old of [writer, reader]) old.openedAt -= 1_500
+  snapshots.release(reader)
+  writer.refusesWrites = true
+  writes.release(writer)
+  expect(await snapshots.acquire()).not.toBe(reader)
+  expect(reader.ended).toBe(true)
 })

@@ -20,6 +20,13 @@ export interface PoolOptions {
   readonly idleMs: number
   /** Milliseconds for closing a connection, and the upper bound for a sign of life. */
   readonly connectTimeoutMs: number
+  /** Shared by the pools of a server. */
+  readonly outdated: Outdated
+}
+
+export interface Outdated {
+  /** Connections that were opened before this instant, by `performance.now()`, are closed instead of used. */
+  before: number
 }
 
 /** Connections to one server. A connection is opened on demand, and used by one call at a time. */
@@ -56,8 +63,14 @@ const TRUSTED_IDLE_MS = 5_000
 
 const VERIFY_MS = 1_000
 
+/**
+ * Age from which connections are closed after a server has refused a write because it is read-only: a failover may have led their address
+ * to another server, while the old one keeps them open. A server that stays read-only gets new connections once in that time.
+ */
+const LED_ELSEWHERE_MS = 1_000
+
 export function createPool(options: PoolOptions): Pool {
-  const { name, size, deadlineMs } = options
+  const { name, size, deadlineMs, outdated } = options
   const acquireMs = Math.ceil(deadlineMs / 2)
   const idle: Idle[] = []
   const queue = new Set<WaitingCall>()
@@ -65,6 +78,8 @@ export function createPool(options: PoolOptions): Pool {
   let opening = 0
   let verifying = 0
   let closed = false
+  /** Instant before which no idle connection was opened. */
+  let idleSince = outdated.before
 
   const sweeper = platformTime.setInterval(closeIdle, Math.max(1_000, options.idleMs / 4))
   sweeper.unref()
@@ -76,9 +91,22 @@ export function createPool(options: PoolOptions): Pool {
     const oldest = platformTime.elapsed() - options.idleMs
     while (idle[0] !== undefined && idle[0].since < oldest) {
       const { connection } = idle.shift() as Idle
-      connections--
-      void connection.end(options.connectTimeoutMs)
+      drop(connection)
     }
+  }
+
+  function closeOutdated(): void {
+    if (idleSince === outdated.before) return
+    idleSince = outdated.before
+    for (const each of idle.splice(0)) {
+      if (each.connection.openedAt >= idleSince) idle.push(each)
+      else drop(each.connection)
+    }
+  }
+
+  function drop(connection: Connection): void {
+    connections--
+    void connection.end(options.connectTimeoutMs)
   }
 
   /** Takes the connection that was used last, unless it has to be verified first. */
@@ -182,8 +210,12 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   function release(connection: Connection): void {
-    if (connection.usable) return give(connection)
-    connections--
+    if (connection.refusesWrites) {
+      outdated.before = Math.max(outdated.before, platformTime.elapsed() - LED_ELSEWHERE_MS)
+    }
+    closeOutdated()
+    if (connection.usable && connection.openedAt >= outdated.before) return give(connection)
+    drop(connection)
     supply()
   }
 
@@ -207,6 +239,7 @@ export function createPool(options: PoolOptions): Pool {
       if (refusal !== undefined) throw refusal
       if (signal?.aborted) throw abortedError(signal)
       const began = platformTime.elapsed()
+      closeOutdated()
       const connection = takeTrusted() ?? (await wait(signal))
       connection.begin(began + deadlineMs)
       return connection
