@@ -27,14 +27,32 @@ class Stamp extends Itself {
   }
 }
 
+interface Stamps {
+  set(entity: object, version: number, updatedMs: number): void
+  of(entity: object): EntityMeta | undefined
+}
+
+const registered: unique symbol = Symbol.for('looseleaf.stamps')
+
+/**
+ * The stamps of the copy of this package that was loaded first, because a private field is visible to its own copy only. A kind of one copy
+ * may so read the entities of a store of another.
+ */
+const stamps = ((globalThis as { [registered]?: Stamps })[registered] ??= {
+  set(entity, version, updatedMs) {
+    // oxlint-disable-next-line no-new -- the constructor stamps the entity
+    new Stamp(entity, version, updatedMs)
+  },
+  of: Stamp.of,
+})
+
 /** Attaches the version and the time (ms since 1970) to an entity that a store has just read. Called by stores only. */
 export function setMeta(entity: object, version: number, updatedMs: number): void {
-  // oxlint-disable-next-line no-new -- the constructor stamps the entity
-  new Stamp(entity, version, updatedMs)
+  stamps.set(entity, version, updatedMs)
 }
 
 /** Returns the version and the time of an entity that a store has read; undefined for any other value, such as a copy. */
 export function metaOf(entity: object): EntityMeta | undefined {
   // Callers may pass the undefined that `get` returned.
-  return typeof entity === 'object' && entity !== null ? Stamp.of(entity) : undefined
+  return typeof entity === 'object' && entity !== null ? stamps.of(entity) : undefined
 }
