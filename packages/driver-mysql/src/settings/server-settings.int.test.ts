@@ -58,6 +58,17 @@ test('max_join_size rejects no statement', async () => {
   expect(await bounded.entities.read(entities.map(({ id }) => id))).not.toContain(undefined)
 })
 
+test('sql_safe_updates rejects no statement', async () => {
+  const entities = Array.from({ length: 3 }, newEntity)
+  await (await open()).entities.insert(entities, { epoch })
+  await setGlobal('sql_safe_updates = ON')
+  cleanUp(() => setGlobal('sql_safe_updates = OFF'))
+  const safe = await open()
+  const swaps = entities.map((entity) => ({ ...entity, base: entity.version, version: entity.version + 1 }))
+  expect(await safe.entities.replace(swaps, { epoch })).toEqual([true, true, true])
+  await safe.entities.raiseFloor()
+})
+
 test.skipIf(findServer()?.flavor === 'mysql')(
   'an enforced engine has a warning, and its error differs from that of a replica (MariaDB only)',
   async () => {

@@ -20,6 +20,7 @@ const kept: Readonly<Record<string, string>> = {
   unique_checks: 'ON',
   sql_select_limit: '18446744073709551615',
   sql_big_selects: 'ON',
+  sql_safe_updates: 'OFF',
   character_set_client: 'utf8mb4',
   character_set_connection: 'utf8mb4',
   character_set_results: 'utf8mb4',

@@ -40,6 +40,7 @@ const CHARSET = 'utf8mb4'
  * - `unique_checks`: without them an entity could exist twice.
  * - `sql_select_limit`: a lower limit would drop rows of answers silently.
  * - `sql_big_selects`: without it the server rejects statements that it estimates above `max_join_size`.
+ * - `sql_safe_updates`: with it the server rejects swaps, whose keys come from a joined list.
  */
 function settingsOf({ lockWaitSeconds, silenceSeconds }: SessionOptions): Readonly<Record<string, string>> {
   return {
@@ -50,6 +51,7 @@ function settingsOf({ lockWaitSeconds, silenceSeconds }: SessionOptions): Readon
     unique_checks: 'ON',
     sql_select_limit: '18446744073709551615',
     sql_big_selects: 'ON',
+    sql_safe_updates: 'OFF',
     character_set_client: CHARSET,
     character_set_connection: CHARSET,
     character_set_results: CHARSET,
