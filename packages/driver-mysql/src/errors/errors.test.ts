@@ -207,6 +207,25 @@ test('the error of a file with another reason is not SHARD_FULL, whatever names 
     )
 })
 
+test.each(['--read-only', '--super-read-only', '--innodb-read-only'])(
+  'a statement that the option %s prevents is one on a read-only server',
+  (option) => {
+    const error = serverError(1290, 'ER_OPTION_PREVENTS_STATEMENT')
+    error.message = `The server is running with the ${option} option so it cannot execute this statement`
+    expect([mysqlFault(error, true).kind, saysReadOnly(error)]).toEqual(['SHARD_UNAVAILABLE', true])
+  },
+)
+
+test('the error for a statement that another option prevents names the option, without its value', () => {
+  const error = serverError(1290, 'ER_OPTION_PREVENTS_STATEMENT')
+  error.message =
+    'The server is running with the --max-session-mem-used=600000 option so it cannot execute this statement'
+  const message = 'the server refused a statement because of its option max-session-mem-used.'
+  expect(mysqlFault(error, false)).toMatchObject({ kind: 'STATEMENT_FAILED', message })
+  expect(mysqlFault(error, true).kind).toBe('OUTCOME_UNKNOWN')
+  expect(saysReadOnly(error)).toBe(false)
+})
+
 test('errors of a server that is read-only are told from those of an enforced engine and all others', () => {
   for (const errno of [1290, 1792, 1836, 1874]) expect(saysReadOnly(serverError(errno, 'ER'))).toBe(true)
   const engine = Object.assign(serverError(1290, 'ER'), { message: 'NO_ENGINE_SUBSTITUTION' })

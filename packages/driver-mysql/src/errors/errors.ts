@@ -143,6 +143,14 @@ function deniedOn(message: string): ErrorMeaning {
   return ['SHARD_DENIED', `the user lacks the privilege ${found[1]} on the table ${found[3]}.`]
 }
 
+/** Servers name the option in the messages of every language. */
+function preventedBy(message: string): ErrorMeaning {
+  if (/NO_ENGINE_SUBSTITUTION/.test(message)) return engineEnforced
+  const option = /--([\w-]+)/.exec(message)?.[1]
+  if (option === undefined || /read.only/.test(option)) return errorNumbers[1290] as ErrorMeaning
+  return ['STATEMENT_FAILED', `the server refused a statement because of its option ${option}.`, 'unsure']
+}
+
 /** Names the column or key, and the tables of the statement. */
 function lackingOf(error: unknown, part: 'column' | 'key'): ErrorMeaning {
   const { message, sql } = error as { readonly message?: unknown; readonly sql?: unknown }
@@ -175,8 +183,7 @@ function osErrorOf(error: unknown): string {
 function meaningOf(error: unknown): ErrorMeaning {
   if (isOtherSession(error)) return ['STATEMENT_FAILED', otherSession(error.reason)]
   const number = serverNumber(error)
-  if (number === 1290 && /NO_ENGINE_SUBSTITUTION/.test(String((error as Error).message)))
-    return engineEnforced
+  if (number === 1290) return preventedBy(String((error as Error).message))
   if (number !== undefined && COLUMN_MISFITS.has(number)) return misfitOf(error)
   if (number !== undefined && fileErrors.has(number) && FULL.has(osErrorOf(error))) return diskFull
   if (isRefusedFence(error)) return fenceRefused
