@@ -95,7 +95,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1062: ['duplicate', 'a row with this key already exists.'],
   1071: [
     'BAD_INDEX',
-    'the key is longer than the 3,072 bytes that InnoDB takes: index fewer strings together.',
+    'the key is longer than InnoDB takes, which is 3,072 bytes, or fewer with a small innodb_page_size: index fewer strings together.',
   ],
   1077: ['SHARD_UNAVAILABLE', SHUTDOWN, ...LOST],
   1078: ['SHARD_UNAVAILABLE', 'the server was stopped.', ...LOST],
@@ -130,7 +130,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1223: ['SHARD_BUSY', 'the server is locked for reading; nothing was done.'],
   1226: [
     'SHARD_BUSY',
-    'the user has reached a limit that the server sets (MAX_QUERIES_PER_HOUR and its kind); raise it with ALTER USER.',
+    'the user has reached a limit that the server sets (max_user_connections, MAX_QUERIES_PER_HOUR and their kind); raise it with ALTER USER.',
   ],
   1227: ['SHARD_DENIED', PRIVILEGE],
   1251: ['SHARD_DENIED', 'the server and this client have no authentication method in common.'],

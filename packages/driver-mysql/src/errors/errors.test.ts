@@ -226,6 +226,13 @@ test('the error for a statement that another option prevents names the option, w
   expect(saysReadOnly(error)).toBe(false)
 })
 
+test.each([
+  [1226, 'max_user_connections'],
+  [1071, 'innodb_page_size'],
+])('the error %i names the setting that may cause it: %s', (errno, setting) => {
+  expect(mysqlFault(serverError(errno, 'ER'), false).message).toContain(setting)
+})
+
 test('errors of a server that is read-only are told from those of an enforced engine and all others', () => {
   for (const errno of [1290, 1792, 1836, 1874]) expect(saysReadOnly(serverError(errno, 'ER'))).toBe(true)
   const engine = Object.assign(serverError(1290, 'ER'), { message: 'NO_ENGINE_SUBSTITUTION' })
