@@ -69,8 +69,9 @@ export function createAnswerWait(server: Server, detached: <T>(work: () => T) =>
   }
 
   function judge(): void {
-    // The request may have been sent for earlier calls.
-    if (lastAnswer() < askedAt) giveUp()
+    // The request may have been sent for earlier calls. After it, the server may have answered others, and then have stopped.
+    const isSilent = platformTime.elapsed() - lastAnswer() >= SILENCE_MS + SIGN_MS
+    if (isSilent || lastAnswer() < askedAt) giveUp()
   }
 
   function tick(): void {
