@@ -23,7 +23,12 @@ export function SourceTiles({ sources, owners }: SourceTilesProps): JSX.Element 
               </a>
               <p>
                 <bdi>{sentence(source.about)}</bdi>
-                {owner === undefined ? null : <span class="faint"> Brought in by {owner.full_name}.</span>}
+                {owner === undefined ? null : (
+                  <span class="faint">
+                    {' '}
+                    Brought in by <bdi>{owner.full_name}</bdi>.
+                  </span>
+                )}
               </p>
             </div>
           </li>

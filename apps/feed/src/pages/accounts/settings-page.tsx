@@ -50,8 +50,8 @@ export function SettingsPage(props: SettingsPageProps): JSX.Element {
       </p>
       {viewer.sample === true ? (
         <p class="faint">
-          This is a sample person without an account: every visitor may sign in as {viewer.full_name}, and
-          there is neither an address nor a password to change.
+          This is a sample person without an account: every visitor may sign in as{' '}
+          <bdi>{viewer.full_name}</bdi>, and there is neither an address nor a password to change.
         </p>
       ) : (
         <AccountForms {...shared} />

@@ -186,7 +186,7 @@ function AlsoShared({
               <bdi>{entry.title}</bdi>
             </a>{' '}
             <span class="faint">
-              {person?.full_name ?? source?.title ?? absentName(ctx)},{' '}
+              <bdi>{person?.full_name ?? source?.title ?? absentName(ctx)}</bdi>,{' '}
               <TimeAgo time={entry.published} now={ctx.now} />
             </span>
           </li>

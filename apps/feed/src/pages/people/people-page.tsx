@@ -27,9 +27,9 @@ export function PeoplePage({ ctx, people, paging }: PeoplePageProps): JSX.Elemen
               <Avatar label={person.full_name} hue={person.hue} />
               <div>
                 <a class="name" href={`/people/${person.name}`}>
-                  {person.full_name}
+                  <bdi>{person.full_name}</bdi>
                 </a>
-                <p>{person.bio}</p>
+                <p dir="auto">{person.bio}</p>
               </div>
             </li>
           ))}

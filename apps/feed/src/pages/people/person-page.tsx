@@ -61,11 +61,15 @@ export function PersonPage(props: PersonPageProps): JSX.Element {
           title={view === 'entries' ? 'Nothing shared yet' : 'Nothing liked yet'}
         >
           <p>
-            {person.id === ctx.viewer?.id
-              ? view === 'entries'
-                ? 'Your posts will appear here.'
-                : 'Entries that you like will appear here.'
-              : `${person.full_name} has been quiet so far.`}
+            {person.id !== ctx.viewer?.id ? (
+              <>
+                <bdi>{person.full_name}</bdi> has been quiet so far.
+              </>
+            ) : view === 'entries' ? (
+              'Your posts will appear here.'
+            ) : (
+              'Entries that you like will appear here.'
+            )}
           </p>
         </EmptyState>
       ) : (

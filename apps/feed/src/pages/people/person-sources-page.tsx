@@ -27,7 +27,9 @@ export function PersonSourcesPage({ ctx, person, sources }: PersonSourcesPagePro
       <PersonViews person={person} view="sources" />
       {sources.length === 0 ? (
         <EmptyState ctx={ctx} title="No sources yet">
-          <p>The sources that {person.full_name} publishes through will appear here.</p>
+          <p>
+            The sources that <bdi>{person.full_name}</bdi> publishes through will appear here.
+          </p>
         </EmptyState>
       ) : (
         <SourceTiles sources={sources} />

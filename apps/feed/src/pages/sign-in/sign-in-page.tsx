@@ -47,7 +47,7 @@ export function SignInPage({ ctx, samples, back, form }: SignInPageProps): JSX.E
               <li key={person.id}>
                 <button class="choice" type="submit" name="name" value={person.name}>
                   <Avatar label={person.full_name} hue={person.hue} />
-                  <span>{person.full_name}</span>
+                  <bdi>{person.full_name}</bdi>
                 </button>
               </li>
             ))}

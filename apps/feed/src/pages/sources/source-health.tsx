@@ -19,8 +19,11 @@ export function SourceHealth({ ctx, source, sameAs }: SourceHealthProps): JSX.El
   if (sameAs !== undefined) {
     return (
       <p class="alert">
-        This is the feed of <a href={`/sources/${sameAs.id}`}>{sameAs.title}</a> at another address. New
-        entries appear there; older ones stay here.
+        This is the feed of{' '}
+        <a href={`/sources/${sameAs.id}`}>
+          <bdi>{sameAs.title}</bdi>
+        </a>{' '}
+        at another address. New entries appear there; older ones stay here.
       </p>
     )
   }

@@ -45,7 +45,10 @@ export function SourcePage(props: SourcePageProps): JSX.Element {
             {total === undefined ? 'Entries' : counted(total, 'entry')}
             {owner === undefined ? null : (
               <>
-                , brought in by <a href={`/people/${owner.name}`}>{owner.full_name}</a>
+                , brought in by{' '}
+                <a href={`/people/${owner.name}`}>
+                  <bdi>{owner.full_name}</bdi>
+                </a>
               </>
             )}
             <From source={source} />

@@ -188,7 +188,11 @@ export function EntryHead({
           >
             <bdi>{source.title}</bdi>
           </a>
-          {entry.author === undefined || entry.author === person?.full_name ? '' : `, by ${entry.author}`}
+          {entry.author === undefined || entry.author === person?.full_name ? null : (
+            <>
+              , by <bdi>{entry.author}</bdi>
+            </>
+          )}
         </span>
       )}
       {person === undefined && source === undefined ? <span class="name">{absentName(ctx)}</span> : null}

@@ -21,7 +21,7 @@ export function LikesLine({ likes, liked, viewer, tabIndex }: LikesLineProps): J
     ...(liked ? ['You'] : []),
     ...named.map(({ person }) => (
       <a key={person?.id} href={`/people/${person?.name}`} tabIndex={tabIndex}>
-        {person?.full_name}
+        <bdi>{person?.full_name}</bdi>
       </a>
     )),
     ...(rest > 0 ? [restText(rest, !liked && named.length === 0)] : []),

@@ -195,7 +195,7 @@ function SignedIn({
         <Avatar label={viewer.full_name} hue={viewer.hue} />
         <span>
           <span class="unseen">Signed in as </span>
-          {viewer.full_name}
+          <bdi>{viewer.full_name}</bdi>
         </span>
       </a>
       <ActsForm ctx={ctx} />

@@ -1,0 +1,53 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { freshEntry } from '../src/domain/entries/fresh-entry.ts'
+import { likeEntry, postComment } from '../src/domain/entries/responses.ts'
+import { addOffered, createVisitor, openTestSite } from './support.ts'
+
+/** A name whose last parenthesis jumps to its other end unless the name has a direction of its own. */
+const NAME = 'سلمى القحطاني (١)'
+
+/** Returns the tag before each visible text of a page that contains the name. */
+function tagsBeforeName(html: string): string[] {
+  const visible = html.replace(/<head>.*?<\/head>/s, '').replaceAll(/<span class="unseen">.*?<\/span>/gs, '')
+  return Array.from(visible.matchAll(/(<[^>]+>)([^<]*)/g), ([, tag = '', text = '']) =>
+    text.includes(NAME) ? [tag] : [],
+  ).flat()
+}
+
+test('a name that is written from right to left has a direction of its own on every page', async () => {
+  const site = await openTestSite({ sample: false })
+  onTestFinished(() => site.close())
+  await addOffered(site.site)
+  const { data } = site.site
+  const now = new Date()
+  const salma = { name: 'salma', full_name: NAME, bio: '', hue: 1, joined: now, sample: true }
+  const { id } = await data.people.insert(salma)
+  const feed = { title: 'A source', about: '', known_as: [], added: now, person_id: id }
+  const source = await data.sources.insert(feed)
+  const link = 'https://example.org/shared'
+  const facts = { title: 'An entry', link, person_id: id, author: `${NAME} and others`, published: now }
+  const entry = await data.entries.insert(freshEntry({ ...facts, source_id: source.id }, now))
+  const other = await data.entries.insert(freshEntry({ ...facts, title: 'Another entry' }, now))
+  await likeEntry(data, entry.id, id)
+  await postComment(data, { entry_id: entry.id, person_id: id, text: 'A comment' })
+  const visitor = createVisitor(site.app)
+  const pages = new Map<string, number>()
+  const look = async (paths: readonly string[]): Promise<void> => {
+    for (const path of paths) {
+      const tags = tagsBeforeName((await visitor.get(path)).body)
+      expect({ path, open: tags.filter((tag) => !/^<bdi\b|dir="auto"/.test(tag)) }).toEqual({
+        path,
+        open: [],
+      })
+      pages.set(path, tags.length)
+    }
+  }
+  const ofPerson = ['', '/likes', '/sources'].map((view) => `/people/salma${view}`)
+  await look(['/', '/people', ...ofPerson, '/sources', `/sources/${source.id}`, '/sign-in'])
+  await look([`/entries/${entry.id}`, `/entries/${other.id}`])
+  await visitor.signIn('salma')
+  await look(['/settings'])
+  // Person, author, like and comment.
+  expect(pages.get(`/entries/${entry.id}`)).toBeGreaterThanOrEqual(4)
+  expect([...pages].filter(([, names]) => names === 0)).toEqual([])
+})
