@@ -4,6 +4,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { serveConsole } from '../../test/serve-console.ts'
 import { stoppable } from '../../test/stoppable.ts'
 import { createConsole } from '../console.ts'
+import { markup } from '../kit/html.ts'
+import type { ActPage } from './act-page.ts'
 import type { Act } from './acts.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
@@ -42,4 +44,26 @@ test('a page of the application has the frame and the acts of the console, and e
   expect(await text('/store/stops')).toContain('<div data-news="stop the pump: Ended.">')
   expect(await text('/store/offered')).not.toContain('stop the pump')
   expect(done).toMatchObject([{ name: 'stop', about: 'the pump', failure: undefined, outcome: 'Ended.' }])
+})
+
+test('a page without acts neither lists acts nor says that the console is read-only', async () => {
+  const store = await DataStore.open({ shards: memoryShards(1), migrate: true, onWarning: () => {} })
+  onTestFinished(() => store.close())
+  const quiet: ActPage = {
+    name: 'quiet',
+    label: 'Quiet',
+    title: 'Quiet',
+    lead: markup`Numbers.`,
+    acts: [],
+    part: async () => ({ body: markup`<p>4,711</p>` }),
+    plan: () => undefined,
+  }
+  for (const acts of [undefined, { onAct: () => {} }]) {
+    const pages = createConsole({ store, base: '/store', pages: [quiet, stoppable('the pump')], acts })
+    const { text } = await serveConsole(pages)
+    const page = await text('/store/quiet')
+    expect(page).toContain('<p>4,711</p>')
+    expect(page).not.toMatch(/<h2>Acts|read-only/)
+    expect(await text('/store/stops')).toMatch(/<h2>Acts|read-only/)
+  }
 })

@@ -67,6 +67,7 @@ const HEADERS = headersWith({ scriptHash: LIVE_SCRIPT_HASH })
 export function servePage(page: ActPage, { path, acts, html }: ServePageOptions): ServedPage {
   const { title, lead } = page
   const streams = createStreams(async () => (await refreshed()).text)
+  const hasActs = page.acts.length > 0
   const isOwn = ({ name }: Pick<Act, 'name'>): boolean => page.acts.includes(name)
 
   async function refreshed(): Promise<Html> {
@@ -80,12 +81,12 @@ export function servePage(page: ActPage, { path, acts, html }: ServePageOptions)
     const [last] = ended
     const others = known.running.filter((act) => !isOwn(act))
     return markup`<div data-news="${news ?? (last === undefined ? '' : `${last.name} ${last.about}: ${resultOf(last)}`)}">
-${others.map((act) => markup`<p class="acts">${actState(act, `“${act.name} ${act.about}” is running`)}</p>`)}${body}${acts === undefined ? undefined : actsPart(ended, known.running.filter(isOwn))}</div>`
+${others.map((act) => markup`<p class="acts">${actState(act, `“${act.name} ${act.about}” is running`)}</p>`)}${body}${acts === undefined || !hasActs ? undefined : actsPart(ended, known.running.filter(isOwn))}</div>`
   }
 
   async function bodyOf(token: string | undefined): Promise<Html> {
     return markup`<h1>${title}</h1>
-<p class="lead">${lead}${acts === undefined ? ` ${READ_ONLY}` : ''}</p>
+<p class="lead">${lead}${acts === undefined && hasActs ? ` ${READ_ONLY}` : ''}</p>
 ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" action="${path}"><input type="hidden" name="token" value="${token}"></form>`}
 <p role="status" id="news" class="unseen"></p>
 <div id="live" data-stream="${path}/events">${await refreshed()}</div>
