@@ -89,6 +89,7 @@ ${others.map((act) => markup`<p class="acts">${actState(act, `“${act.name} ${a
 <p class="lead">${lead}${acts === undefined && hasActs ? ` ${READ_ONLY}` : ''}</p>
 ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" action="${path}"><input type="hidden" name="token" value="${token}"></form>`}
 <p role="status" id="news" class="unseen"></p>
+<p id="old" class="old" role="alert" hidden>This page has no connection, so its numbers stand still. Load it again if they do not go on soon.</p>
 <div id="live" data-stream="${path}/events">${await refreshed()}</div>
 <p><a href="${path}">Refresh</a></p>
 <script>${new Html(LIVE_SCRIPT)}</script>`
