@@ -1,7 +1,7 @@
 import { memoryShards } from 'looseleaf'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { hasBrowser, openBrowser } from './browser.ts'
+import { hasBrowser, openBrowser, signIn } from './browser.ts'
 import { openTestSite, type TestSite } from './support.ts'
 
 // Pages with the keyboard, large letters, a palette of the system, and on paper.
@@ -57,4 +57,79 @@ test.skipIf(!hasBrowser)('the window says when it has no connection, and goes on
   await alert.getByText('This page has no connection').waitFor()
   await page.unroute('**/store/live/events')
   await expect.poll(() => alert.isVisible(), { timeout: 10_000 }).toBe(false)
+})
+
+const PAGES = [
+  '/',
+  '/people/mira',
+  '/settings',
+  '/search',
+  '/import',
+  '/nothing',
+  '/store/live',
+  '/store/shards',
+]
+
+test.skipIf(!hasBrowser)('pages with letters of twice the size fit a screen of 320 px', async () => {
+  const page = await openPage({ viewport: { width: 320, height: 800 } })
+  await signIn(page, 'Noor Tamarind')
+  const session = await page.context().newCDPSession(page)
+  for (const path of PAGES) {
+    await page.goto(path)
+    await session.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
+    const [size, over] = await page.evaluate(() => [
+      getComputedStyle(document.body).fontSize,
+      document.documentElement.scrollWidth - window.innerWidth,
+    ])
+    expect({ path, size, over }).toEqual({ path, size: '32px', over: 0 })
+  }
+})
+
+test.skipIf(!hasBrowser)('the keyboard focus is never under the bar of live arrival', async () => {
+  const page = await openPage({ viewport: { width: 390, height: 700 } })
+  await signIn(page, 'Noor Tamarind')
+  await page.goto('/')
+  await page.locator('.live-bar').waitFor()
+  const hidden: string[] = []
+  for (let stop = 0; stop < 40; stop++) {
+    await page.keyboard.press('Tab')
+    const covered = await page.evaluate(() => {
+      const focused = document.activeElement as HTMLElement
+      const { bottom } = focused.getBoundingClientRect()
+      const bar = document.querySelector('.live-bar') as HTMLElement
+      return !bar.contains(focused) && bottom > bar.getBoundingClientRect().top ? focused.innerText : ''
+    })
+    if (covered !== '') hidden.push(covered)
+  }
+  expect(hidden).toEqual([])
+})
+
+test.skipIf(!hasBrowser)('a palette of the system keeps states and legends apart', async () => {
+  const page = await openPage({ forcedColors: 'active' })
+  const dotOf = (): Promise<string> =>
+    page
+      .getByRole('switch', { name: 'Live' })
+      .evaluate((button) => getComputedStyle(button, '::before').backgroundColor)
+  await page.goto('/')
+  const live = await dotOf()
+  await page.getByRole('switch', { name: 'Live' }).click()
+  expect(await dotOf()).not.toBe(live)
+  await page.goto('/store/live')
+  const swatches = await page
+    .locator('.key i')
+    .evaluateAll((marks) => marks.map((mark) => getComputedStyle(mark).backgroundColor))
+  expect(swatches.length).toBeGreaterThan(2)
+  expect(new Set(swatches).size).toBe(swatches.length)
+})
+
+test.skipIf(!hasBrowser)('a page is printed in dark ink, also from a dark screen', async () => {
+  const page = await openPage({ colorScheme: 'dark' })
+  const ink = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).color)
+  for (const path of ['/people', '/store/shards']) {
+    await page.goto(path)
+    await page.emulateMedia({ media: 'screen' })
+    expect(await ink()).toBe('rgb(236, 230, 217)')
+    await page.emulateMedia({ media: 'print' })
+    expect(await ink()).toBe('rgb(38, 35, 30)')
+  }
 })

@@ -3,11 +3,11 @@ export const STYLE: string = `
 :root { color-scheme: light dark; --desk: #e9e3d6; --back: #fdfaf3; --card: #f4eee0; --ink: #26231e; --soft: #645d50; --line: #e0d8c6; --link: #1d5a63; --mark: #bf4a31;
   --serif: 'Iowan Old Style', 'Palatino Linotype', Palatino, 'Book Antiqua', Georgia, serif;
   --index: #1d5a9c; --entities: #b4430d; --write: #7b4fa3; --own: #6b7280; --good: #1a6b2e; --bad: #a81d1d; --edge: #857d6d }
-@media (prefers-color-scheme: dark) { :root { --desk: #141413; --back: #1f1e1b; --card: #282621; --ink: #ece6d9; --soft: #aaa291; --line: #3a3730; --link: #8fcbd0; --mark: #e58a72;
+@media screen and (prefers-color-scheme: dark) { :root { --desk: #141413; --back: #1f1e1b; --card: #282621; --ink: #ece6d9; --soft: #aaa291; --line: #3a3730; --link: #8fcbd0; --mark: #e58a72;
   --index: #7ab2ea; --entities: #fb8b52; --write: #bf9be6; --own: #a2a8b2; --good: #7ccf8c; --bad: #ff8f88; --edge: #7d776a } }
 * { box-sizing: border-box }
 body { margin: 0 auto; max-width: 74rem; padding: 1rem 0 3rem; background: var(--desk); color: var(--ink);
-  font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
+  font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
 a { color: var(--link); text-decoration-thickness: 1px; text-underline-offset: .18em } a:focus-visible, summary:focus-visible, .scroll:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
 .skip { position: absolute; left: -99rem } .skip:focus { left: 0; top: 0; padding: .5rem 1rem; background: var(--back) } main:focus { outline: none }
 header nav { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 1.1rem; padding: 0 1rem .5rem; font-size: .95rem } header nav a { padding: .2rem 0; color: var(--soft); text-decoration: none }
@@ -22,7 +22,7 @@ svg text { fill: var(--ink) } svg text.soft { fill: var(--soft); font-size: 13px
 rect.box { fill: none; stroke: var(--line); stroke-width: 1.5 } path.line { fill: none; stroke: var(--own-colour); stroke-width: 1.5; opacity: .7 }
 .steps { padding-left: 1.5rem } .steps li { margin: .25rem 0 }
 .key { display: inline-flex; align-items: center; gap: .4rem; margin-right: 1rem; font-size: .9rem }
-i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; background: var(--own-colour); margin-right: .35rem }
+i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; background: var(--own-colour); margin-right: .35rem; forced-color-adjust: none }
 .scroll { --under: var(--back); overflow-x: auto; background: linear-gradient(to right, var(--under) 1.5rem, transparent) left / 2.5rem 100% no-repeat local, linear-gradient(to left, var(--under) 1.5rem, transparent) right / 2.5rem 100% no-repeat local,
   linear-gradient(to right, var(--edge), transparent) left / .6rem 100% no-repeat scroll, linear-gradient(to left, var(--edge), transparent) right / .6rem 100% no-repeat scroll } .scroll svg { min-width: 640px; background: none }
 .scroll:has(> svg) { --under: var(--card); background-color: var(--card); border-radius: 8px } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; min-width: 100% }
@@ -31,7 +31,7 @@ code { display: block; width: min(60ch, 75vw); white-space: pre-wrap; overflow-w
 summary { cursor: pointer } .yes { color: var(--good) } .no { color: var(--bad); font-weight: 600 }
 .long { white-space: normal; overflow-wrap: break-word; display: inline-block; min-width: 9ch; max-width: 40ch } .id, .when { white-space: normal; display: inline-block; min-width: 20ch } .when { min-width: 16ch }
 @media (min-width: 640px) { .whole { white-space: pre } } @media (min-width: 1000px) { th, td { padding-right: 1.25rem } .when { white-space: nowrap } } @media (max-width: 800px) { th, td { padding-right: .5rem; font-size: .8rem } }
-td code, th code { width: auto; max-width: 70ch; min-width: min(30ch, 44vw); color: inherit } th code { max-width: 50ch }
+td code, th code { unicode-bidi: plaintext; width: auto; max-width: 70ch; min-width: min(30ch, 44vw); color: inherit } th code { max-width: 50ch }
 ${Array.from({ length: 8 }, (_, i) => `.n${i + 1} tr > :nth-child(${i + 2})`).join(', ')} { text-align: right }
 .unseen { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%) }
 dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .2rem 1.25rem; margin: .5rem 0 } dt { color: var(--soft) } dd { margin: 0 }
@@ -43,7 +43,7 @@ input { min-height: 2.75rem; box-sizing: border-box; flex: 1 1 14rem; max-width:
 a:focus-visible, input:focus-visible, button:focus-visible, pre:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
 .choices { display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; margin: .5rem 0; list-style: none } .choices [aria-current] { font-weight: 600; text-decoration: none }
 .narrow .long { max-width: 60ch } @media (max-width: 480px) { .when { min-width: 12ch } .narrow th, .narrow td { padding-right: .5rem; font-size: .8rem } .narrow thead th { white-space: normal; overflow-wrap: normal } .narrow :is(th, td):is(:nth-child(2), :nth-child(6)) { display: none } .narrow .long { overflow-wrap: anywhere } }
-progress { width: min(20rem, 100%); accent-color: var(--index) } .now { flex-basis: 100%; border-left: 4px solid var(--bad); padding-left: .75rem } .acts { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
+progress { width: min(20rem, 100%); accent-color: var(--index) } .now, .old { flex-basis: 100%; border-left: 4px solid var(--bad); padding-left: .75rem } .acts { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
 button:hover { border-color: var(--index) }
 .plot path { fill: none; stroke: var(--own-colour); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round } .plot .dots { stroke-width: 5; opacity: .7 } .plot .alone { stroke-width: 7 }
 .latest { direction: rtl } .latest svg { direction: ltr; min-width: 900px } .plot .mark text { paint-order: stroke; stroke: var(--card); stroke-width: 4px }

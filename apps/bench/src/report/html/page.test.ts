@@ -6,7 +6,7 @@ import { bars } from './bars.ts'
 import { lines } from './lines.ts'
 import { style } from './style.ts'
 
-const [light = '', dark = ''] = style.split('@media (prefers-color-scheme: dark)')
+const [light = '', dark = ''] = style.split('@media screen and (prefers-color-scheme: dark)')
 
 describe.each([...sideNames, ...loaderNames])('%s', (side) => {
   test.each([

@@ -5,7 +5,7 @@ export const style = `
 :root { --mark: #f2e3b8;
   --looseleaf: #c2410c; --entity-first: #ea9a5f; --shapes: #b45309; --dictionary: #854d0e; --requests: #78716c; --sampled: #9f1239; --every-span: #be185d; --raised: #a16207; --followed: #c2570c; --hand-written: #3b6ea5; --limit: #6b7280; --json: #15803d; --pongo: #7e57a8;
   --sqlite-looseleaf: #c2410c; --sqlite-hand-written: #3b6ea5; --LOAD-DATA: #6b7280; --multi-row-INSERT: #3b6ea5 }
-@media (prefers-color-scheme: dark) { :root { --mark: #4a3f1c;
+@media screen and (prefers-color-scheme: dark) { :root { --mark: #4a3f1c;
   --looseleaf: #fb7d3c; --entity-first: #b96f3c; --shapes: #f0a35e; --dictionary: #d9b26a; --requests: #a8a29e; --sampled: #fda4af; --every-span: #f472b6; --raised: #e0b34c; --followed: #fba36a; --hand-written: #74a9df; --limit: #a2a8b2; --json: #58c07c; --pongo: #b795de;
   --sqlite-looseleaf: #fb7d3c; --sqlite-hand-written: #74a9df; --LOAD-DATA: #a2a8b2; --multi-row-INSERT: #74a9df } }
 body { max-width: 1440px } nav { margin-bottom: 1rem } h2 { margin-top: 2.5rem } h3 { margin: 0 }
