@@ -76,7 +76,8 @@ const channel = new BroadcastChannel(`live ${viewer}`)
 channel.onmessage = ({ data }) => (data ? receive(data) : source && connect())
 
 function receive(data) {
-  const { unread, entries, strip: texts } = JSON.parse(data)
+  const { unread, entries, strip: texts, away } = JSON.parse(data)
+  if (away !== undefined) return setAway(away)
   if (texts) return strip?.querySelectorAll('b').forEach((place, i) => (place.textContent = texts[i]))
   setUnread(unread)
   if (!since) return
@@ -84,6 +85,11 @@ function receive(data) {
     .filter(([id, at, kind]) => at > since && (!media || kind === media) && !$(`#e-${id}`))
     .map(([id]) => `e-${id}`)
   draw()
+}
+
+/** Shows whether the site answers. Without that, a page that stands still looks as if nothing happened on the site. */
+function setAway(away) {
+  pause.textContent = away ? 'Reconnecting' : 'Live'
 }
 
 function setUnread(count) {
@@ -105,12 +111,15 @@ function connect() {
   clearTimeout(timer)
   source?.close()
   source = new EventSource(viewer ? `/live?person=${viewer}` : '/live')
-  source.onmessage = ({ data }) => {
+  const pass = (data) => {
     receive(data)
     channel.postMessage(data)
   }
+  source.onmessage = ({ data }) => pass(data)
+  source.onopen = () => pass('{"away":false}')
   source.addEventListener('end', () => source.close())
   source.onerror = () => {
+    pass('{"away":true}')
     // The site has no room for the stream, or is away behind its proxy.
     if (source?.readyState === 2) timer = setTimeout(connect, 6e4 * (1 + Math.random()))
   }
@@ -139,6 +148,7 @@ function stop() {
   source?.close()
   leave?.()
   source = leave = undefined
+  setAway(false)
 }
 
 function setPaused(paused) {
@@ -168,6 +178,8 @@ async function showNew() {
     if (!feed || !cards.some(({ id }) => $(`#${id}`))) return location.reload()
     const place = current() ?? items().find((item) => item.getBoundingClientRect().bottom > 0) ?? main
     const { top } = place.getBoundingClientRect()
+    // The entries on the page have grown older.
+    for (const { id } of cards) $(`#${id} time`)?.replaceWith($(`#${id} time`, page))
     list.prepend(...fresh.map((card) => card.parentElement))
     scrollBy({ top: place.getBoundingClientRect().top - top, behavior: 'instant' })
     added = fresh[0]

@@ -100,6 +100,32 @@ test.skipIf(!hasBrowser)(
   },
 )
 
+test.skipIf(!hasBrowser)('the times on a page are current again when new entries are shown', async () => {
+  const time = page.locator('article').nth(2).locator('time')
+  await time.evaluate((shown) => (shown.textContent = 'an outdated time'))
+  const read = await page.locator('article').nth(2).getAttribute('id')
+  await site.post('noor', 'Later than these')
+  await pillOf(page).click()
+  await page.getByRole('button', { name: 'New entries above' }).waitFor()
+  expect(await page.locator(`#${read} time`).innerText()).toMatch(/ ago$|^just now$/)
+  expect(await page.getByText('an outdated time').count()).toBe(0)
+})
+
+test.skipIf(!hasBrowser)('all tabs say when the site does not answer', async () => {
+  const other = await newPage()
+  await other.goto('/')
+  const tabs = [page, other]
+  await context.route('**/live?*', (route) => route.fulfill({ contentType: 'text/event-stream', body: '' }))
+  site.app.server.closeAllConnections()
+  for (const tab of tabs) await tab.getByRole('switch', { name: 'Reconnecting' }).waitFor()
+  await context.unroute('**/live?*')
+  for (const tab of tabs)
+    await expect.poll(() => tab.getByRole('switch').innerText(), { timeout: 10_000 }).toBe('Live')
+  await other.close()
+  // The browser complains about the connection that was cut.
+  complaints.splice(0)
+})
+
 test.skipIf(!hasBrowser)(
   'a paused browser gets no events, also on its next page, until it goes on',
   async () => {
