@@ -202,6 +202,8 @@ test('the page of shards shows a move with its counts, the reason why it waits, 
     [],
   )
   expect(over.text).toContain('<td>3, the longest for 40.0 ms</td>')
+  // Long texts wrap, so that the table fits a screen.
+  expect(over.text).toContain('<span class="long">no group of buckets was sealed</span>')
   const late = movesSection(
     [{ ...move!, commands: { ...move!.commands, back: 'looseleaf shard move', isBackLater: true } }],
     [],

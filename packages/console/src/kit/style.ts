@@ -21,7 +21,7 @@ svg text { fill: var(--ink) } svg text.soft { fill: var(--soft); font-size: 13px
 .buckets svg { height: 14px; padding: 0; border-radius: 4px; background: var(--line) } .buckets p { margin: .4rem 0 .1rem; font-size: .875rem } .shared rect, .shared i { opacity: .55 }
 rect.box { fill: none; stroke: var(--line); stroke-width: 1.5 } path.line { fill: none; stroke: var(--own-colour); stroke-width: 1.5; opacity: .7 }
 .steps { padding-left: 1.5rem } .steps li { margin: .25rem 0 }
-.key { display: inline-flex; align-items: center; gap: .4rem; margin-right: 1rem; font-size: .9rem }
+.key { display: inline-flex; align-items: center; vertical-align: top; gap: .4rem; margin-right: 1rem; font-size: .9rem }
 i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; background: var(--own-colour); margin-right: .35rem; forced-color-adjust: none }
 .scroll { --under: var(--back); overflow-x: auto; background: linear-gradient(to right, var(--under) 1.5rem, transparent) left / 2.5rem 100% no-repeat local, linear-gradient(to left, var(--under) 1.5rem, transparent) right / 2.5rem 100% no-repeat local,
   linear-gradient(to right, var(--edge), transparent) left / .6rem 100% no-repeat scroll, linear-gradient(to left, var(--edge), transparent) right / .6rem 100% no-repeat scroll } .scroll svg { min-width: 640px; background: none }

@@ -114,7 +114,7 @@ test('the page shows the progress of a filling', async () => {
   // Stopped after its first progress.
   const onProgress = (): void => controller.abort()
   await cleanIndex(store, 'by_name', { signal, onProgress, rowsPerSecond: 1000 }).catch(() => {})
-  expect(await page()).toMatch(/<progress max="1" value="[\d.]+"[^>]*>\d+ %<\/progress>/)
+  expect(await page()).toMatch(/<progress max="1" value="[\d.]+"[^>]*>\d+\u00a0%<\/progress>/)
 })
 
 test.each<[why: string, status: number, headers: Record<string, string>, fields: Record<string, string>]>([

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { offeredSection } from './offered-section.ts'
 
 test.each([
-  [undefined, '16 %.'],
-  [999, '16 %.'],
-  [1000, '16 %, 500 rows per second, about one second left.'],
+  [undefined, '16\u00a0%.'],
+  [999, '16\u00a0%.'],
+  [1000, '16\u00a0%, 500 rows per second, about one second left.'],
 ])('a filling that has %s ms left says its rate only if there is time to read it', (timeLeftMs, expected) => {
   const definition = { name: 'by_name', properties: [], shardOn: 'id' } as never
   const status = { state: 'building', generation: 1, unique: false, hidden: false, paused: false } as never

@@ -60,7 +60,7 @@ function lastText(last: NonNullable<Generation['report']>['lastRun']): string {
 
 function fillingPart({ rate, timeLeftMs, shards }: RunInProgress, label: string): Html {
   const fraction = fractionOf(shards)
-  const percent = `${Math.floor(fraction * 100)} %`
+  const percent = `${Math.floor(fraction * 100)}\u00a0%`
   const hasPace = timeLeftMs !== undefined && timeLeftMs >= LEAST_PACE_MS
   return markup`<p><progress max="1" value="${fraction.toFixed(3)}" aria-label="Progress of the filling">${percent}</progress> ${percent}${hasPace ? paceText(rate, timeLeftMs) : ''}.</p>
 ${table(

@@ -1,6 +1,6 @@
 import type { MoveReport } from '@looseleaf/store'
 import { markup, type Html } from '../kit/html.ts'
-import { table } from '../kit/table.ts'
+import { long, table } from '../kit/table.ts'
 import { capital, counted, milliseconds, timeText } from '../kit/text.ts'
 
 /** Remaining time below which no rate is shown, because the text would disappear at once. */
@@ -19,12 +19,12 @@ export function movesSection(moves: readonly MoveReport[], names: readonly strin
 function endedTable(moves: readonly MoveReport[], names: readonly string[]): Html {
   const rows = moves.map((move) => [
     `${move.id}`,
-    `${move.state}${move.endedAt === undefined ? '' : ` at ${timeText(move.endedAt)}`}`,
+    long(`${move.state}${move.endedAt === undefined ? '' : ` at ${timeText(move.endedAt)}`}`),
     names[move.from] ?? `shard ${move.from}`,
     names[move.to] ?? `shard ${move.to}`,
     counted(move.bucketCount, 'bucket'),
-    copiesText(move),
-    pausesText(move),
+    long(copiesText(move)),
+    long(pausesText(move)),
     waitsText(move),
   ])
   const head = ['move', 'state', 'from', 'to', 'buckets', 'copied', 'sealed', 'writes that waited']
@@ -43,7 +43,7 @@ ${progressOf(move)}
 function progressOf({ id, counts: { read }, total, rate, timeLeftMs }: MoveReport): Html | undefined {
   if (total === 0 || timeLeftMs === 0) return undefined
   const fraction = Math.min(1, read / total)
-  const percent = `${Math.floor(fraction * 100)} %`
+  const percent = `${Math.floor(fraction * 100)}\u00a0%`
   const pace =
     timeLeftMs === undefined || timeLeftMs < LEAST_PACE_MS
       ? ''
