@@ -8,7 +8,7 @@ export const style = `
 @media screen and (prefers-color-scheme: dark) { :root { --mark: #4a3f1c;
   --looseleaf: #fb7d3c; --entity-first: #b96f3c; --shapes: #f0a35e; --dictionary: #d9b26a; --requests: #a8a29e; --sampled: #fda4af; --every-span: #f472b6; --raised: #e0b34c; --followed: #fba36a; --hand-written: #74a9df; --limit: #a2a8b2; --json: #58c07c; --pongo: #b795de;
   --sqlite-looseleaf: #fb7d3c; --sqlite-hand-written: #74a9df; --LOAD-DATA: #a2a8b2; --multi-row-INSERT: #74a9df } }
-body { max-width: 1440px } nav { margin-bottom: 1rem } h2 { margin-top: 2.5rem } h3 { margin: 0 }
+body { max-width: 1440px } nav { margin-bottom: 1rem } header nav a:first-child { font: inherit; color: var(--soft) } h2 { margin-top: 2.5rem } h3 { margin: 0 }
 .warn { border-left: 4px solid var(--bad); padding: .25rem .75rem; background: var(--card) }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 310px), 1fr)); gap: 1rem }
 .wide { grid-template-columns: repeat(auto-fill, minmax(min(100%, 480px), 1fr)) }
