@@ -215,7 +215,9 @@ addEventListener('submit', async (event) => {
     const id = card.id || card.dataset.of
     const next = $(act === 'hide' ? '.notice' : id ? `#${id}` : 'article', page)
     if (!next) return location.assign(url)
-    if (act === 'hide') next.dataset.of = id
+    // In a feed there are articles alone.
+    if (act === 'hide')
+      Object.assign(next, { role: 'article', ariaLabel: $('p', next).textContent }).dataset.of = id
     const focused = document.activeElement
     card.replaceWith(next)
     update(page)

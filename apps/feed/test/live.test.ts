@@ -272,6 +272,9 @@ test.skipIf(!hasBrowser)('going back after a sign-out shows no own page', async 
 test.skipIf(!hasBrowser)('the parts of the script are accessible in both color schemes', async () => {
   await site.post('noor', 'To be announced')
   await pillOf(page).waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('h')
+  await page.locator('.entries .notice').waitFor()
   await page.evaluate(axe.source)
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
