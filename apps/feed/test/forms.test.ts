@@ -32,6 +32,8 @@ test('the last page of few comments is the first one, and a page after deleted c
   const few = textOf((await visitor.get(`${path}?before=end`)).body)
   expect(few).toContain('One comment')
   expect(few).not.toMatch(/later comments|last comments/)
+  const toField = '<a href="#comment">Comment</a>'
+  expect((await visitor.get(path)).body).not.toContain(toField)
 
   const { data, store } = site.site
   const entry_id = path.split('/').at(-1) as string
@@ -43,7 +45,10 @@ test('the last page of few comments is the first one, and a page after deleted c
       commented: new Date(Date.now() + 60_000 + i),
     })),
   )
-  const next = /rel="next" href="([^"]+)"/.exec((await visitor.get(path)).body)?.[1] as string
+  const { body } = await visitor.get(path)
+  // The field is far below.
+  expect(body).toContain(toField)
+  const next = /rel="next" href="([^"]+)"/.exec(body)?.[1] as string
   expect(textOf((await visitor.get(next)).body)).toContain('This page shows later comments.')
   await data.comments.deleteMany(more.slice(90).map(({ id }) => id))
   const empty = textOf((await visitor.get(next)).body)

@@ -16,6 +16,9 @@ import type { PageContext } from '../../ui/page-context.ts'
 import { TimeAgo } from '../../ui/time-ago.tsx'
 import { MAX_COMMENT_LENGTH } from '../comments/form.ts'
 
+/** Number of comments above which their field is far from the entry. */
+const MANY_COMMENTS = 5
+
 const REMOVED = 'The author removed this entry'
 
 export interface EntryPageProps {
@@ -44,7 +47,12 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
       {isRemoved ? (
         <RemovedEntry hasComments={comments.total > 0} />
       ) : (
-        <WholeEntry ctx={ctx} card={card} isAtHome={isAtHome} />
+        <WholeEntry
+          ctx={ctx}
+          card={card}
+          isAtHome={isAtHome}
+          hasManyComments={comments.items.length > MANY_COMMENTS}
+        />
       )}
       <section class="discussion" aria-labelledby="comments">
         <h2 id="comments">{commentsTitle(comments.total, isRemoved)}</h2>
@@ -77,7 +85,12 @@ function placeOf({ ctx, comments }: Pick<EntryPageProps, 'ctx' | 'comments'>): s
   return ctx.missingShards.length > 0 ? 'Later comments cannot be read now.' : 'There are no later comments.'
 }
 
-function WholeEntry({ ctx, card, isAtHome }: Pick<EntryPageProps, 'ctx' | 'card' | 'isAtHome'>): JSX.Element {
+function WholeEntry({
+  ctx,
+  card,
+  isAtHome,
+  hasManyComments,
+}: Pick<EntryPageProps, 'ctx' | 'card' | 'isAtHome'> & { readonly hasManyComments: boolean }): JSX.Element {
   const { entry } = card
   const path = `/entries/${entry.id}`
   return (
@@ -96,6 +109,7 @@ function WholeEntry({ ctx, card, isAtHome }: Pick<EntryPageProps, 'ctx' | 'card'
         <EntryExtras entry={entry} />
         <div class="actions">
           <LikeButton ctx={ctx} entry={entry} liked={card.liked} back={ctx.path} />
+          {hasManyComments && !ctx.unknownViewer ? <a href="#comment">Comment</a> : null}
           {isAtHome ? <HideButton entry={entry} back="/" /> : null}
           {isOwnMessage(entry, ctx.viewer?.id) ? <a href={`${path}/edit`}>Edit</a> : null}
           {ctx.viewer !== undefined && entry.person_id === ctx.viewer.id ? (
