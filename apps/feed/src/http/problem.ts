@@ -155,7 +155,11 @@ export function problemOf(
   if (codeOf(error).startsWith('FST_CSRF_')) return forgedForm()
   const status = statusOf(error)
   if (status === 413)
-    return new Problem(413, 'That is too much at once', 'The form is larger than this page accepts.')
+    return new Problem(
+      413,
+      'That is too much at once',
+      'The form is larger than this page accepts, so it was not saved. If you go back, your text should still be there.',
+    )
   if (status === 415)
     return new Problem(415, 'Unsupported form', 'This page does not accept forms of this content type.')
   if (status !== undefined && status >= 400 && status < 500) {

@@ -53,7 +53,8 @@ function Welcome({ window }: Pick<PageContext, 'window'>): JSX.Element {
     <section class="welcome" aria-label="Welcome">
       <p>
         <strong>Everything your people share, on one page.</strong> Their blogs, pictures, bookmarks and
-        passing thoughts, with comments and likes. <a href="/sign-in">Sign in as one of them</a> to join in.
+        passing thoughts, with comments and likes. <a href="/sign-in">Sign in as one of them</a>, or{' '}
+        <a href="/join">join</a> under your own name.
       </p>
       {window === undefined ? null : (
         <p>

@@ -22,12 +22,19 @@ export function ImportPage(props: ImportPageProps): JSX.Element {
   return (
     <Layout ctx={ctx} title="Import" section="import">
       <h1 class="page-title">Import a feed</h1>
+      <ul class="formats">
+        <li>
+          An <strong>RSS, Atom, RDF or JSON Feed</strong> file becomes a source of yours with its entries. The
+          site does not fetch it.
+        </li>
+        <li>
+          An <strong>OPML</strong> file is the list of subscriptions that a feed reader exports. Each feed in
+          it becomes a source, which the site fetches from then on.
+        </li>
+      </ul>
       <p>
-        RSS, Atom, RDF and JSON Feed files become a source of yours with its entries, which the site does not
-        fetch. An OPML file, the list of subscriptions that a feed reader exports, becomes one source for each
-        feed in it, and the site fetches them from then on. A file can be imported again at any time: new
-        entries are added, and changed ones updated. To add a single feed by its address, use{' '}
-        <a href="/add-source">Add a source</a>.
+        A file can be imported again at any time: new entries are added, and changed ones updated. To add a
+        single feed by its address, use <a href="/add-source">Add a source</a>.
       </p>
       {notice === undefined ? null : <NoticeSection notice={notice} />}
       {ctx.unknownViewer ? null : ctx.viewer === undefined ? (

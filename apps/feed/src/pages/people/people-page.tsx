@@ -18,7 +18,9 @@ export function PeoplePage({ ctx, people, paging }: PeoplePageProps): JSX.Elemen
       <h1 class="page-title">People</h1>
       {people.length === 0 ? (
         <EmptyState ctx={ctx} paged={paging.paged} title="No people yet">
-          <p>The first start of the site adds the sample people.</p>
+          <p>
+            <a href="/join">Join</a> as the first one.
+          </p>
         </EmptyState>
       ) : (
         <ul class="tiles">

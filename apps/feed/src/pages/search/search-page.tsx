@@ -125,8 +125,14 @@ const EXAMPLES: readonly { readonly text: string; readonly finds: string }[] = [
     finds: 'messages of a person and entries of their services, by the name in the address',
   },
   { text: 'source:"The Early Loaf"', finds: 'entries of a source, by words of its title' },
-  { text: 'from:mira has:link', finds: 'those with a link; also image, audio, video, and text for messages' },
-  { text: 'bread since:2026-02-01', finds: 'entries with this word since this day, in UTC; also before:' },
+  {
+    text: 'from:mira has:link',
+    finds: 'entries of a person with a link; has: also takes image, audio, video, and text for messages',
+  },
+  {
+    text: 'bread since:2026-02-01',
+    finds: 'entries with this word since this day, in UTC; before: finds earlier ones',
+  },
 ]
 
 function SearchHelp(): JSX.Element {
@@ -146,8 +152,9 @@ function SearchHelp(): JSX.Element {
         ))}
       </dl>
       <p class="faint">
-        Case and accents make no difference. Parts can be combined: an entry has to match all of them. has:,
-        since: and before: only narrow a search.
+        Case and accents make no difference. Parts can be combined: an entry has to match all of them. The
+        parts <code>has:</code>, <code>since:</code> and <code>before:</code> only narrow a search, so they
+        need a word, a tag, a person or a source beside them.
       </p>
     </section>
   )

@@ -97,7 +97,7 @@ ${lags}
 
   function loopsSection(running: KnownActs['running']): Html {
     const names = (['deliveries', 'crawler'] as const).filter((name) => loops[name] !== undefined)
-    return markup`<section><h2>Deliveries and fetches</h2><p>These loops of this process can be stopped for a minute. Post something meanwhile: pages go on, and other processes take over if there are some. After the start the outcome has the numbers of entries that were lost and that came twice, by comparing the followers of each entry with their inboxes.</p>
+    return markup`<section><h2>Deliveries and fetches</h2><p>These loops of this process can be stopped for a minute. Post something meanwhile: pages go on, and other processes take over if there are some. Once they run again, the outcome says how many entries were lost and how many came twice. It compares the followers of each entry with their inboxes.</p>
 <p class="acts">${names.map((name) => actOrState(running, 'hold', LOOPS[name], `Hold ${LOOPS[name]}`, 'Held'))}</p></section>`
   }
 
