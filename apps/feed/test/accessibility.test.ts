@@ -85,6 +85,21 @@ test.skipIf(!hasBrowser)('pages with letters of twice the size fit a screen of 3
   }
 })
 
+test.skipIf(!hasBrowser)(
+  'the link that skips to the content is out of sight until it has the focus',
+  async () => {
+    const page = await openPage({ viewport: { width: 320, height: 800 } })
+    await page.goto('/people')
+    const session = await page.context().newCDPSession(page)
+    await session.send('Page.setFontSizes', { fontSizes: { standard: 40, fixed: 32 } })
+    const link = page.getByRole('link', { name: 'Skip to the content' })
+    const bottomOf = (): Promise<number> => link.evaluate((skip) => skip.getBoundingClientRect().bottom)
+    expect(await bottomOf()).toBeLessThanOrEqual(0)
+    await page.keyboard.press('Tab')
+    expect(await bottomOf()).toBeGreaterThan(40)
+  },
+)
+
 test.skipIf(!hasBrowser)('the keyboard focus is never under the bar of live arrival', async () => {
   const page = await openPage({ viewport: { width: 390, height: 700 } })
   await signIn(page, 'Noor Tamarind')

@@ -43,7 +43,7 @@ input { min-height: 2.75rem; box-sizing: border-box; flex: 1 1 14rem; max-width:
 a:focus-visible, input:focus-visible, button:focus-visible, pre:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
 .choices { display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; margin: .5rem 0; list-style: none } .choices [aria-current] { font-weight: 600; text-decoration: none }
 .narrow .long { max-width: 60ch } @media (max-width: 480px) { .when { min-width: 12ch } .narrow th, .narrow td { padding-right: .5rem; font-size: .8rem } .narrow thead th { white-space: normal; overflow-wrap: normal } .narrow :is(th, td):is(:nth-child(2), :nth-child(6)) { display: none } .narrow .long { overflow-wrap: anywhere } }
-progress { width: min(20rem, 100%); accent-color: var(--index) } .now, .old { flex-basis: 100%; border-left: 4px solid var(--bad); padding-left: .75rem } .acts { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
+progress { width: min(20rem, 100%); accent-color: var(--index) } .now button { margin-left: .25rem } .now, .old { flex-basis: 100%; border-left: 4px solid var(--bad); padding-left: .75rem } .acts { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
 button:hover { border-color: var(--index) }
 .plot path { fill: none; stroke: var(--own-colour); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round } .plot .dots { stroke-width: 5; opacity: .7 } .plot .alone { stroke-width: 7 }
 .latest { direction: rtl } .latest svg { direction: ltr; min-width: 900px } .plot .mark text { paint-order: stroke; stroke: var(--card); stroke-width: 4px }
