@@ -101,10 +101,12 @@ function setUnread(count) {
 
 function draw() {
   const { length } = arrived
-  const text = length ? `${length} new` : added ? 'New entries above' : ''
+  // An event has the 20 newest entries.
+  const count = length < 20 ? length : '20+'
+  const text = length ? `${count} new` : added ? 'New entries above' : ''
   if (pill.textContent !== text) pill.textContent = text
   pill.hidden = !text
-  document.title = length ? `(${length}) ${title}` : title
+  document.title = length ? `(${count}) ${title}` : title
 }
 
 function connect() {

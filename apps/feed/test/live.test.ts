@@ -100,6 +100,14 @@ test.skipIf(!hasBrowser)(
   },
 )
 
+test.skipIf(!hasBrowser)('twenty new entries are counted as twenty or more', async () => {
+  for (let i = 1; i <= 19; i++) await site.post('noor', `One of many, ${i}`)
+  await page.getByRole('button', { name: '19 new', exact: true }).waitFor()
+  for (let i = 20; i <= 21; i++) await site.post('noor', `One of many, ${i}`)
+  await page.getByRole('button', { name: '20+ new', exact: true }).waitFor()
+  expect(await page.title()).toBe('(20+) Looseleaf')
+})
+
 test.skipIf(!hasBrowser)('the times on a page are current again when new entries are shown', async () => {
   const time = page.locator('article').nth(2).locator('time')
   await time.evaluate((shown) => (shown.textContent = 'an outdated time'))
