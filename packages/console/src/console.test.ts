@@ -151,7 +151,11 @@ test('the list of X-rays has a row for each page, with its last X-ray and the ea
   const list = await bodyOf('/store/xray')
   expect(list.split('>GET /people<')).toHaveLength(2)
   expect(list).toContain(`<a href="${second}">GET /people</a>`)
-  expect(list).toMatch(new RegExp(`<summary>1</summary><a href="${first}">[-: 0-9]+ UTC</a>`))
+  expect(list).toMatch(
+    new RegExp(
+      `<summary>1<span class="unseen"> earlier</span></summary><a href="${first}">[-: 0-9]+ UTC</a>`,
+    ),
+  )
 })
 
 test('the list of X-rays has the duration and the discarded rows of each, and every X-ray orders its shards by name', async () => {

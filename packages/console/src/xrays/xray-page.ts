@@ -136,7 +136,7 @@ function traceRow(base: string, last: KeptTrace, earlier: readonly KeptTrace[]):
     `${discardedRows(trace)}`,
     earlier.length === 0
       ? ''
-      : markup`<details><summary>${earlier.length}</summary>${shown.map((each) => markup`<a href="${base}/xray/${each.id}">${timeText(each.at)}</a>, ${milliseconds(tookMs(each.trace))}${failedCalls(each.trace)}<br>`)}${note}</details>`,
+      : markup`<details><summary>${earlier.length}<span class="unseen"> earlier</span></summary>${shown.map((each) => markup`<a href="${base}/xray/${each.id}">${timeText(each.at)}</a>, ${milliseconds(tookMs(each.trace))}${failedCalls(each.trace)}<br>`)}${note}</details>`,
   ]
 }
 
