@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hostOf, webLink } from './web-link.ts'
+import { hostOf, typedLink, webLink } from './web-link.ts'
 
 test('a link has one normal form, without tracking and credentials', () => {
   expect(webLink(' HTTPS://User:pw@Example.ORG:443/a/../b?utm_source=x&q=1&UTM_Medium=y# ')).toBe(
@@ -30,6 +30,18 @@ test.each([
   expect(webLink(text)).toBeUndefined()
   if (text?.includes(':') && !text.startsWith('https'))
     expect(webLink(text, 'https://example.org/')).toBeUndefined()
+})
+
+test.each([
+  ['example.org/a', 'https://example.org/a'],
+  ['http://bücher.example', 'http://xn--bcher-kva.example/'],
+  ['http://[::1]:8080/', 'http://[::1]:8080/'],
+  ['my_host.example', 'https://my_host.example/'],
+  ['ht!tp://example.org', undefined],
+  ['(example.org)', undefined],
+  ['two words', undefined],
+])('the typed address %s is the link %s', (typed, link) => {
+  expect(typedLink(typed)).toBe(link)
 })
 
 test('a link’s host is shown without www', () => {

@@ -22,11 +22,15 @@ export function webLink(text: string | undefined, base?: string): string | undef
   return link.length <= MAX_LINK_LENGTH ? link : undefined
 }
 
+/** A host without punctuation marks, which a URL may contain and no name has: a slip of the keyboard. */
+const TYPED_HOST = /^[\w.-]+$|^\[/
+
 /** Returns the link that a person typed. People often leave out the scheme of an address. Undefined if it is none. */
 export function typedLink(text: string): string | undefined {
   const typed = text.trim()
   if (/\s/.test(typed)) return undefined
-  return webLink(/^[a-z][a-z0-9+.-]*:/i.test(typed) ? typed : `https://${typed}`)
+  const link = webLink(/^[a-z][a-z0-9+.-]*:/i.test(typed) ? typed : `https://${typed}`)
+  return link !== undefined && TYPED_HOST.test(new URL(link).hostname) ? link : undefined
 }
 
 /**
