@@ -100,6 +100,24 @@ test.skipIf(!hasBrowser)(
   },
 )
 
+test.skipIf(!hasBrowser)('no button is less than 24 px high', async () => {
+  const page = await openPage({ viewport: { width: 1280, height: 800 } })
+  await signIn(page, 'Noor Tamarind')
+  await page.goto('/')
+  const xray = await page.locator('footer a[href^="/store/xray/"]').first().getAttribute('href')
+  for (const path of [...PAGES, '/following', '/store/xray', String(xray)]) {
+    await page.goto(path)
+    const low = await page
+      .locator('button:visible, summary:visible')
+      .evaluateAll((buttons) =>
+        buttons
+          .filter((button) => button.getBoundingClientRect().height < 24)
+          .map((button) => button.outerHTML),
+      )
+    expect({ path, low }).toEqual({ path, low: [] })
+  }
+})
+
 test.skipIf(!hasBrowser)('the keyboard focus is never under the bar of live arrival', async () => {
   const page = await openPage({ viewport: { width: 390, height: 700 } })
   await signIn(page, 'Noor Tamarind')
