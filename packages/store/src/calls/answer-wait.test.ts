@@ -8,7 +8,15 @@ test('a server that falls silent soon after an answer, while it is asked for a s
   let lastAnswer = platformTime.elapsed()
   const server = {
     name: 'shard 1',
-    connections: () => ({ open: 2, opened: 2, idle: 0, limit: 2, waiting: 0, refusal: undefined, lastAnswer }),
+    connections: () => ({
+      open: 2,
+      opened: 2,
+      idle: 0,
+      limit: 2,
+      waiting: 0,
+      refusal: undefined,
+      lastAnswer,
+    }),
     // The server answers another call after the request, and then nothing.
     now() {
       lastAnswer = platformTime.elapsed() + 1
