@@ -180,8 +180,9 @@ it.each([
   const loud = vi.spyOn(time, 'sleep').mockImplementation(neverEnds)
   onTestFinished(() => void vi.restoreAllMocks())
   const cleaner = startTunedCleaner({ context: { ...store.context, time } }, options)
-  await until(() => quiet.mock.calls.length + loud.mock.calls.length >= 3)
-  expect(quiet.mock.calls.length > 0).toBe(isQuiet)
+  const used = isQuiet ? quiet : loud
+  // Each of the three loops pauses. Cleaners of other tests in this process may use the quiet time, too.
+  await until(() => used.mock.calls.length >= 3)
   expect(loud.mock.calls.length > 0).toBe(!isQuiet)
   await cleaner.stop()
 })
