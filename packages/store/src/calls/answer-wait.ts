@@ -70,7 +70,7 @@ export function createAnswerWait(server: Server, detached: <T>(work: () => T) =>
 
   function judge(): void {
     // The request may have been sent for earlier calls. After it, the server may have answered others, and then have stopped.
-    const isSilent = platformTime.elapsed() - lastAnswer() >= SILENCE_MS + SIGN_MS
+    const isSilent = platformTime.elapsed() - Math.max(since, lastAnswer()) >= SILENCE_MS + SIGN_MS
     if (isSilent || lastAnswer() < askedAt) giveUp()
   }
 
