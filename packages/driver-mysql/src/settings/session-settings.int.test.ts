@@ -19,6 +19,7 @@ test.each([
   ['unique_checks', "unique_checks = 'ON'", 'unique_checks =    0'],
   ['sql_select_limit', 'sql_select_limit = 18', 'sql_select_limit = 17'],
   ['sql_big_selects', "sql_big_selects = 'ON'", 'sql_big_selects =    0'],
+  ['sql_safe_updates', "sql_safe_updates = 'OFF'", 'sql_safe_updates =     1'],
   ['character_set_results', "character_set_results = 'utf8mb4'", "character_set_results = 'latin1' "],
   ['innodb_lock_wait_timeout', 'innodb_lock_wait_timeout = 3', 'innodb_lock_wait_timeout = 9'],
   [' lock_wait_timeout', ' lock_wait_timeout = 3', ' lock_wait_timeout = 9'],

@@ -53,6 +53,7 @@ test('modes in another order, switches as digits and another name of the isolati
     ...others,
     transaction_isolation: isolation,
     autocommit: '1',
+    sql_safe_updates: '0',
     sql_mode: 'NO_ENGINE_SUBSTITUTION,STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO',
   }
   expect(() => checkSession(answer(answered), options)).not.toThrow()

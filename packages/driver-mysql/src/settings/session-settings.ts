@@ -158,6 +158,7 @@ function settingIgnored(name: string, setting: string, expected: string): Loosel
 /** Sorts lists of modes, and spells switches as words: servers differ in both. */
 function normalized(value: string): string {
   if (value === '1') return 'ON'
+  if (value === '0') return 'OFF'
   return value.toUpperCase().split(',').toSorted().join(',')
 }
 
