@@ -35,8 +35,8 @@ interface Stamps {
 const registered: unique symbol = Symbol.for('looseleaf.stamps')
 
 /**
- * The stamps of the copy of this package that was loaded first, because a private field is visible to its own copy only. A kind of one copy
- * may so read the entities of a store of another.
+ * The stamps of the copy of this package that was loaded first, because a private field is visible to its own copy only. So a kind of one copy
+ * reads the entities of a store of another. Copies of different versions share them: a change of these functions needs another symbol.
  */
 const stamps = ((globalThis as { [registered]?: Stamps })[registered] ??= {
   set(entity, version, updatedMs) {
