@@ -42,6 +42,7 @@ function connect(
   }
   const connection = createConnection({
     client,
+    openedAt: performance.now(),
     token: Buffer.alloc(8),
     isDirect,
     maxPacketBytes: 1_000_000,
@@ -209,10 +210,14 @@ test('a packet that is too long for the server is not sent', async () => {
 test.each([
   [1290, true],
   [1836, true],
+  [1047, true],
   [1205, false],
-])('after the error %i a connection tells whether its server refuses writes: %s', async (errno, expected) => {
-  const { connection } = connect({ errno })
-  expect(connection.refusesWrites).toBe(false)
-  await expect(ask(connection, 'A ?')).rejects.toMatchObject({ errno })
-  expect([connection.refusesWrites, connection.usable]).toEqual([expected, true])
-})
+])(
+  'after the error %i a connection tells whether its address may lead to another server: %s',
+  async (errno, expected) => {
+    const { connection } = connect({ errno })
+    expect(connection.mayBeOutdated).toBe(false)
+    await expect(ask(connection, 'A ?')).rejects.toMatchObject({ errno })
+    expect([connection.mayBeOutdated, connection.usable]).toEqual([expected, true])
+  },
+)

@@ -17,7 +17,7 @@ import {
   isOtherSession,
   refusesPrepared,
   saysDown,
-  saysReadOnly,
+  saysOutdated,
   sessionError,
 } from '../errors/errors.ts'
 import { sessionMismatch } from '../settings/answer-status.ts'
@@ -46,6 +46,7 @@ const VERIFIED_MS = 1_000
 
 export interface ConnectionOptions extends PinnedSession {
   readonly client: ClientConnection
+  readonly openedAt: number
   readonly token: Buffer
   /** True if the server itself has greeted this connection, so that every statement reaches its session. */
   readonly isDirect: boolean
@@ -61,10 +62,10 @@ export interface ConnectionOptions extends PinnedSession {
 export interface Connection extends PacketConnection {
   /** False once the connection was ended or lost, or its state is unknown. */
   readonly usable: boolean
-  /** Instant at which it was opened, by `performance.now()`. */
+  /** Instant before it was opened, by `performance.now()`. */
   readonly openedAt: number
-  /** True once its server has refused a write because it is read-only. */
-  readonly refusesWrites: boolean
+  /** True once an error told that its address may lead to another server by now. */
+  readonly mayBeOutdated: boolean
   /** Begins a call. All of its statements together have this deadline, by `performance.now()`. */
   begin(deadline: number): void
   /** Checks the token of the session. If that fails or takes longer than this, the connection becomes unusable and the call rejects. */
@@ -88,15 +89,14 @@ const VERIFICATION = `SELECT ${tokenCondition('?')}`
 const SNAPSHOT_LEVEL = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ'
 
 export function createConnection(options: ConnectionOptions): Connection {
-  const { client, token, maxPacketBytes, isolationName, health, kill, statements } = options
+  const { client, openedAt, token, maxPacketBytes, isolationName, health, kill, statements } = options
   let usable = true
   let deadline = 0
   let inTransaction = false
   /** True if the call has sent a write. */
   let wrote = false
-  const openedAt = platformTime.elapsed()
-  let verifiedAt = openedAt
-  let refusesWrites = false
+  let verifiedAt = platformTime.elapsed()
+  let mayBeOutdated = false
   const kept = createKeptStatements()
   let mayPrepare = true
   const timer = createDeadlineTimer()
@@ -113,7 +113,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   /** Reports an error of a statement to the breaker, and closes the connection if it cannot be used any more. */
   function reportFailure(error: unknown, began: number): void {
     if (endsConnection(error)) destroy()
-    if (saysReadOnly(error)) refusesWrites = true
+    if (saysOutdated(error)) mayBeOutdated = true
     // A missed deadline proves nothing about the server. The connection that kills the session reports its own outcome.
     if (hasCode(error, 'CALL_DEADLINE')) kill()
     else if (saysDown(error)) health.failed(began)
@@ -232,8 +232,8 @@ export function createConnection(options: ConnectionOptions): Connection {
       return usable
     },
     openedAt,
-    get refusesWrites() {
-      return refusesWrites
+    get mayBeOutdated() {
+      return mayBeOutdated
     },
     begin(until) {
       deadline = until

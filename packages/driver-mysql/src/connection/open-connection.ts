@@ -58,7 +58,17 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
     health.answered()
     const kill = (): void => killer.kill(identity)
     const isDirect = client.greetedAs === identity.thread >>> 0
-    return createConnection({ ...pinned, client, token, isDirect, health, kill, statements, packets })
+    return createConnection({
+      ...pinned,
+      client,
+      openedAt: began,
+      token,
+      isDirect,
+      health,
+      kill,
+      statements,
+      packets,
+    })
   } catch (error) {
     client?.destroy()
     if (isLooseleafError(error)) {

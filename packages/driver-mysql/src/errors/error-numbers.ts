@@ -7,9 +7,9 @@ import { lackingTable, type TableFault } from '@looseleaf/driver-kysely/internal
  * - `undone`: the server undid the whole statement because of a conflict with another one. A retry may succeed.
  * - `ends`: the connection cannot be used any more.
  * - `down`: the server cannot be reached, or is shutting down.
- * - `read-only`: the server takes no writes, so its address may lead to another server by now.
+ * - `outdated`: the server takes no writes, or no calls at all, so its address may lead to another server by now.
  */
-export type ErrorMark = 'unsure' | 'undone' | 'ends' | 'down' | 'read-only'
+export type ErrorMark = 'unsure' | 'undone' | 'ends' | 'down' | 'outdated'
 
 export type ErrorMeaning = readonly [kind: TableFault | ErrorCode, message: string, ...marks: ErrorMark[]]
 
@@ -78,7 +78,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1021: ['SHARD_FULL', FULL, 'unsure'],
   1026: ['SHARD_UNAVAILABLE', DISK, 'unsure'],
   1030: ['SHARD_UNAVAILABLE', 'the storage engine failed; the error log of the server says why.', 'unsure'],
-  1036: ['SHARD_UNAVAILABLE', 'the table is read-only.'],
+  1036: ['SHARD_UNAVAILABLE', 'the table is read-only.', 'outdated'],
   1037: ['SHARD_BUSY', MEMORY],
   1038: ['SHARD_BUSY', 'the server is out of memory for sorting.'],
   1040: ['SHARD_BUSY', 'the server takes no more connections (max_connections).', 'ends'],
@@ -88,7 +88,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1044: ['SHARD_DENIED', 'the user may not use the database.'],
   1045: ['SHARD_DENIED', 'the server refuses the user or the password.'],
   1046: ['SHARD_DENIED', 'no database is selected.'],
-  1047: ['SHARD_UNAVAILABLE', 'the node is not ready; has it left its cluster (wsrep)?'],
+  1047: ['SHARD_UNAVAILABLE', 'the node is not ready; has it left its cluster (wsrep)?', 'outdated'],
   1049: ['SHARD_DENIED', 'the database does not exist.'],
   1053: ['SHARD_UNAVAILABLE', SHUTDOWN, ...LOST],
   1054: ['NOT_MIGRATED', lackingTable('column', undefined, [])],
@@ -136,7 +136,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1251: ['SHARD_DENIED', 'the server and this client have no authentication method in common.'],
   1264: ['STATEMENT_FAILED', COLUMN],
   1265: ['STATEMENT_FAILED', COLUMN],
-  1290: ['SHARD_UNAVAILABLE', READ_ONLY, 'read-only'],
+  1290: ['SHARD_UNAVAILABLE', READ_ONLY, 'outdated'],
   1292: ['STATEMENT_FAILED', COLUMN],
   1317: ['DEADLINE', 'the statement was interrupted on the server.', 'unsure'],
   1366: ['STATEMENT_FAILED', COLUMN],
@@ -159,11 +159,11 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   [OTHER_PACKET]: ['STATEMENT_FAILED', otherSession(STATEMENT_UNKNOWN), 'ends'],
   [OVERFLOW]: ['STATEMENT_FAILED', otherSession(TOKEN_DIFFERS), 'ends'],
   1698: ['SHARD_DENIED', 'the server refuses the user.'],
-  1792: ['SHARD_UNAVAILABLE', 'the transaction is read-only.', 'read-only'],
+  1792: ['SHARD_UNAVAILABLE', 'the transaction is read-only.', 'outdated'],
   1820: ['SHARD_DENIED', PASSWORD],
-  1836: ['SHARD_UNAVAILABLE', READ_ONLY, 'read-only'],
+  1836: ['SHARD_UNAVAILABLE', READ_ONLY, 'outdated'],
   1862: ['SHARD_DENIED', PASSWORD],
-  1874: ['SHARD_UNAVAILABLE', 'the server is read-only (innodb_read_only).', 'read-only'],
+  1874: ['SHARD_UNAVAILABLE', 'the server is read-only (innodb_read_only).', 'outdated'],
 
   // MariaDB.
   1927: ['SHARD_UNAVAILABLE', KILLED, 'unsure', 'ends'],

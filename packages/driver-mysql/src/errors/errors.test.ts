@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { clientError, endsConnection, mysqlFault, saysDown, saysReadOnly } from './errors.ts'
+import { clientError, endsConnection, mysqlFault, saysDown, saysOutdated } from './errors.ts'
 
 const serverError = (errno: number, code: string): Error =>
   Object.assign(new Error("Duplicate entry 'secret' for key"), {
@@ -212,7 +212,7 @@ test.each(['--read-only', '--super-read-only', '--innodb-read-only'])(
   (option) => {
     const error = serverError(1290, 'ER_OPTION_PREVENTS_STATEMENT')
     error.message = `The server is running with the ${option} option so it cannot execute this statement`
-    expect([mysqlFault(error, true).kind, saysReadOnly(error)]).toEqual(['SHARD_UNAVAILABLE', true])
+    expect([mysqlFault(error, true).kind, saysOutdated(error)]).toEqual(['SHARD_UNAVAILABLE', true])
   },
 )
 
@@ -223,7 +223,7 @@ test('the error for a statement that another option prevents names the option, w
   const message = 'the server refused a statement because of its option max-session-mem-used.'
   expect(mysqlFault(error, false)).toMatchObject({ kind: 'STATEMENT_FAILED', message })
   expect(mysqlFault(error, true).kind).toBe('OUTCOME_UNKNOWN')
-  expect(saysReadOnly(error)).toBe(false)
+  expect(saysOutdated(error)).toBe(false)
 })
 
 test.each([
@@ -233,9 +233,10 @@ test.each([
   expect(mysqlFault(serverError(errno, 'ER'), false).message).toContain(setting)
 })
 
-test('errors of a server that is read-only are told from those of an enforced engine and all others', () => {
-  for (const errno of [1290, 1792, 1836, 1874]) expect(saysReadOnly(serverError(errno, 'ER'))).toBe(true)
+test('errors of a server that takes no writes or no calls are told from those of an enforced engine and all others', () => {
+  for (const errno of [1036, 1047, 1290, 1792, 1836, 1874])
+    expect(saysOutdated(serverError(errno, 'ER'))).toBe(true)
   const engine = Object.assign(serverError(1290, 'ER'), { message: 'NO_ENGINE_SUBSTITUTION' })
   for (const error of [engine, serverError(1205, 'ER'), new Error('lost'), undefined])
-    expect(saysReadOnly(error)).toBe(false)
+    expect(saysOutdated(error)).toBe(false)
 })

@@ -125,9 +125,9 @@ export function saysDown(error: unknown): boolean {
   return meaningOf(error).includes('down')
 }
 
-/** Tells whether the server refuses writes because it is read-only. */
-export function saysReadOnly(error: unknown): boolean {
-  return meaningOf(error).includes('read-only')
+/** Tells whether the address of the server may lead to another one by now, because this one takes no writes or no calls. */
+export function saysOutdated(error: unknown): boolean {
+  return meaningOf(error).includes('outdated')
 }
 
 /** Tells whether the connection cannot be used after this error. */

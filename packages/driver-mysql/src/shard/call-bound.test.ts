@@ -73,6 +73,7 @@ function openPool(openMs: number, size = 1): Pool {
       await new Promise((resolve) => setTimeout(resolve, openMs))
       return createConnection({
         client: slowClient(),
+        openedAt: now(),
         token: Buffer.alloc(8),
         isDirect: true,
         maxPacketBytes: 1024 * 1024,

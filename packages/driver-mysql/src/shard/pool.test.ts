@@ -5,7 +5,7 @@ import { createPool, type Pool, type PoolOptions } from './pool.ts'
 
 interface TestConnection extends Connection {
   usable: boolean
-  refusesWrites: boolean
+  mayBeOutdated: boolean
   openedAt: number
   ended: boolean
 }
@@ -13,7 +13,7 @@ interface TestConnection extends Connection {
 function testConnection(): TestConnection {
   const connection: TestConnection = {
     usable: true,
-    refusesWrites: false,
+    mayBeOutdated: false,
     openedAt: performance.now(),
     ended: false,
     executeQuery: () => Promise.reject(new Error('not used')),
@@ -140,32 +140,32 @@ async function take(pool: Pool, count: number): Promise<TestConnection[]> {
   return (await Promise.all(Array.from({ length: count }, () => pool.acquire()))) as TestConnection[]
 }
 
-test('after a read-only server has refused a write, connections older than a second are closed, idle ones and later those in use', async () => {
+test('after a server has refused a write, all connections that were opened before are closed, idle ones and later those in use', async () => {
   const pool = testPool({ size: 4 })
-  const [writer, idle, used, young] = (await take(pool, 4)) as [
-    TestConnection,
-    TestConnection,
-    TestConnection,
-    TestConnection,
-  ]
-  for (const old of [writer, idle, used]) old.openedAt -= 1_500
+  const [writer, idle, used] = (await take(pool, 3)) as [TestConnection, TestConnection, TestConnection]
   pool.release(idle)
-  pool.release(young)
-  writer.refusesWrites = true
+  writer.mayBeOutdated = true
   pool.release(writer)
-  expect([writer.ended, idle.ended, used.ended, young.ended]).toEqual([true, true, false, false])
+  expect([writer.ended, idle.ended, used.ended]).toEqual([true, true, false])
+  const young = await pool.acquire()
   pool.release(used)
+  pool.release(young)
   expect([used.ended, pool.connections]).toEqual([true, 1])
   expect(await pool.acquire()).toBe(young)
 })
 
-test('a new connection to a server that is still read-only stays for a second', async () => {
-  const pool = testPool()
-  const [connection] = (await take(pool, 1)) as [TestConnection]
-  connection.refusesWrites = true
+test('a new connection to a server that still refuses writes stays for a while', async () => {
+  const outdated = { before: -Infinity }
+  const pool = testPool({ outdated })
+  const [first] = (await take(pool, 1)) as [TestConnection]
+  first.mayBeOutdated = true
+  pool.release(first)
+  const connection = (await pool.acquire()) as TestConnection
+  connection.mayBeOutdated = true
   pool.release(connection)
+  expect([first.ended, connection.ended]).toEqual([true, false])
   expect(await pool.acquire()).toBe(connection)
-  connection.openedAt -= 1_500
+  outdated.before -= 10_000
   pool.release(connection)
   expect([connection.ended, pool.connections]).toEqual([true, 0])
 })
@@ -174,7 +174,7 @@ test('a call that waits gets a new connection in place of one to a read-only ser
   const pool = testPool({ size: 1 })
   const [connection] = (await take(pool, 1)) as [TestConnection]
   const waiting = pool.acquire()
-  Object.assign(connection, { refusesWrites: true, openedAt: connection.openedAt - 1_500 })
+  connection.mayBeOutdated = true
   pool.release(connection)
   expect(await waiting).not.toBe(connection)
 })
@@ -184,9 +184,8 @@ test('the pools of one server close their old connections together', async () =>
   const [writes, snapshots] = [testPool({ outdated }), testPool({ outdated })]
   const [writer] = (await take(writes, 1)) as [TestConnection]
   const [reader] = (await take(snapshots, 1)) as [TestConnection]
-  for (const old of [writer, reader]) old.openedAt -= 1_500
   snapshots.release(reader)
-  writer.refusesWrites = true
+  writer.mayBeOutdated = true
   writes.release(writer)
   expect(await snapshots.acquire()).not.toBe(reader)
   expect(reader.ended).toBe(true)

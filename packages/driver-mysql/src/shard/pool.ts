@@ -63,11 +63,8 @@ const TRUSTED_IDLE_MS = 5_000
 
 const VERIFY_MS = 1_000
 
-/**
- * Age from which connections are closed after a server has refused a write because it is read-only: a failover may have led their address
- * to another server, while the old one keeps them open. A server that stays read-only gets new connections once in that time.
- */
-const LED_ELSEWHERE_MS = 1_000
+/** Milliseconds between two closings of all connections, for a server that goes on to refuse. */
+const OUTDATED_EVERY_MS = 2_000
 
 export function createPool(options: PoolOptions): Pool {
   const { name, size, deadlineMs, outdated } = options
@@ -88,6 +85,7 @@ export function createPool(options: PoolOptions): Pool {
     new LooseleafError(code, `${name}: ${reason}; the call was not sent.`, { shard: name })
 
   function closeIdle(): void {
+    closeOutdated()
     const oldest = platformTime.elapsed() - options.idleMs
     while (idle[0] !== undefined && idle[0].since < oldest) {
       const { connection } = idle.shift() as Idle
@@ -210,9 +208,9 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   function release(connection: Connection): void {
-    if (connection.refusesWrites) {
-      outdated.before = Math.max(outdated.before, platformTime.elapsed() - LED_ELSEWHERE_MS)
-    }
+    // A failover may have led the address to another server, while the old one keeps its connections open.
+    const now = platformTime.elapsed()
+    if (connection.mayBeOutdated && now - outdated.before >= OUTDATED_EVERY_MS) outdated.before = now
     closeOutdated()
     if (connection.usable && connection.openedAt >= outdated.before) return give(connection)
     drop(connection)
