@@ -170,6 +170,23 @@ test('a new connection to a server that still refuses writes stays for a while',
   expect([connection.ended, pool.connections]).toEqual([true, 0])
 })
 
+test('a connection that began to open before a server refused a write is closed once it is open', async () => {
+  const { promise: late, resolve: openLate } = Promise.withResolvers<TestConnection>()
+  const first = testConnection()
+  const opened = [Promise.resolve(first), late]
+  const pool = testPool({ size: 2, open: () => opened.shift() ?? Promise.resolve(testConnection()) })
+  await pool.acquire()
+  const waiting = pool.acquire()
+  const slow = testConnection()
+  first.mayBeOutdated = true
+  pool.release(first)
+  openLate(slow)
+  const used = await waiting
+  expect(used).not.toBe(first)
+  expect(used).not.toBe(slow)
+  expect([first.ended, slow.ended]).toEqual([true, true])
+})
+
 test('a call that waits gets a new connection in place of one to a read-only server', async () => {
   const pool = testPool({ size: 1 })
   const [connection] = (await take(pool, 1)) as [TestConnection]

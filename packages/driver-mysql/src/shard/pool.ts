@@ -201,6 +201,11 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   function give(connection: Connection): void {
+    // A connection may also become outdated while it opens.
+    if (connection.openedAt < outdated.before) {
+      drop(connection)
+      return supply()
+    }
     const [first] = queue
     if (first !== undefined) first.resolve(connection)
     else if (closed) void connection.end(options.connectTimeoutMs)
@@ -212,7 +217,7 @@ export function createPool(options: PoolOptions): Pool {
     const now = platformTime.elapsed()
     if (connection.mayBeOutdated && now - outdated.before >= OUTDATED_EVERY_MS) outdated.before = now
     closeOutdated()
-    if (connection.usable && connection.openedAt >= outdated.before) return give(connection)
+    if (connection.usable) return give(connection)
     drop(connection)
     supply()
   }
