@@ -1,4 +1,4 @@
-import { badOption } from '@looseleaf/core/internal'
+import { badOption, getOrInsert } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 
 /** The names of the consumers that run on each store of this process. */
@@ -9,8 +9,7 @@ const running = new WeakMap<EngineContext, Set<string>>()
  * this process: the two would share the changes, so each handler would miss some.
  */
 export function reserveName(context: EngineContext, name: string, ended: AbortSignal): void {
-  let names = running.get(context)
-  if (names === undefined) running.set(context, (names = new Set()))
+  const names = getOrInsert(running, context, () => new Set())
   if (names.has(name)) {
     throw badOption(
       `A consumer ${name} already runs on this store in this process, and a second one would take a part of its changes. Give the second handler a name of its own; for more handlers in flight set \`concurrency\`; to replace the handler call \`stop\` of the running consumer first.`,

@@ -1,5 +1,5 @@
 import { isLooseleafError, LooseleafError, type Shard } from '@looseleaf/core'
-import { abortedError, type EntityRow } from '@looseleaf/core/internal'
+import { abortedError, getOrInsert, type EntityRow } from '@looseleaf/core/internal'
 import { presentEntries, type EngineContext } from '@looseleaf/index-engine/internal'
 import { followChanges, forEachShard, placeAt, type FollowedPlace } from '@looseleaf/protocol/internal'
 
@@ -30,9 +30,7 @@ const hubs = new WeakMap<EngineContext, ChangeHub>()
 
 /** Returns the hub of a store, and creates it on first use. */
 export function hubOf(context: EngineContext): ChangeHub {
-  let hub = hubs.get(context)
-  if (hub === undefined) hubs.set(context, (hub = createHub(context)))
-  return hub
+  return getOrInsert(hubs, context, createHub)
 }
 
 interface Following {

@@ -1,5 +1,5 @@
 import type { Entity } from '@looseleaf/core'
-import { optionKinds, untilSignal, type OptionKinds } from '@looseleaf/core/internal'
+import { getOrInsert, optionKinds, untilSignal, type OptionKinds } from '@looseleaf/core/internal'
 import type {
   IndexDefinition,
   IndexedEntity,
@@ -109,8 +109,7 @@ function currentPageOf<const P extends IndexProperties>(
   // Other loops may share the page, so later changes to the caller's object must not affect it.
   const ownWhere = structuredClone(where)
   const plan = planQuery(entry, ownWhere, query, placement)
-  let pages = watched.get(context)
-  if (pages === undefined) watched.set(context, (pages = new Map()))
+  const pages = getOrInsert(watched, context, () => new Map())
   const { index: indexHash, where: whereHash } = plan.scope.hashes()
   const key = [
     index.name,

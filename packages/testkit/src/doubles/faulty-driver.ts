@@ -1,5 +1,5 @@
 import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
-import { interceptShard } from '@looseleaf/core/internal'
+import { getOrInsert, interceptShard } from '@looseleaf/core/internal'
 
 /** A call before it reaches the driver. */
 export interface FaultyCall {
@@ -97,9 +97,7 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
     ...(driver.shardAt && {
       shardAt(address: string | object) {
         const found = driver.shardAt!(address)
-        let shard = wrapped.get(found)
-        if (shard === undefined) wrapped.set(found, (shard = faultyShard(found, wrapped.size)))
-        return shard
+        return getOrInsert(wrapped, found, () => faultyShard(found, wrapped.size))
       },
     }),
     crashed,

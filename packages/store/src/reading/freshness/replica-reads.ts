@@ -2,6 +2,7 @@ import { isLooseleafError, type Shard } from '@looseleaf/core'
 import {
   badOption,
   elapsedBy,
+  getOrInsert,
   isUndecodable,
   type ConnectionState,
   type ReplicaReadOptions,
@@ -300,10 +301,5 @@ export function createReplicaReads(
 /** Returns bounded lanes, the same object for the same lanes. */
 function boundedOnce(lanesOf: LanesOf): LanesOf {
   const made = new Map<ShardLanes, ShardLanes>()
-  return (number) => {
-    const lanes = lanesOf(number)
-    let bounded = made.get(lanes)
-    if (bounded === undefined) made.set(lanes, (bounded = boundedLanes(lanes)))
-    return bounded
-  }
+  return (number) => getOrInsert(made, lanesOf(number), boundedLanes)
 }
