@@ -23,7 +23,7 @@ rect.box { fill: none; stroke: var(--line); stroke-width: 1.5 } path.line { fill
 .steps { padding-left: 1.5rem } .steps li { margin: .25rem 0 }
 .key { display: inline-flex; align-items: center; vertical-align: top; gap: .4rem; margin-right: 1rem; font-size: .9rem }
 i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; background: var(--own-colour); margin-right: .35rem; forced-color-adjust: none }
-.scroll { --under: var(--back); overflow-x: auto; background: linear-gradient(to right, var(--under) 1.5rem, transparent) left / 2.5rem 100% no-repeat local, linear-gradient(to left, var(--under) 1.5rem, transparent) right / 2.5rem 100% no-repeat local,
+.scroll { --under: var(--back); position: relative; overflow-x: auto; background: linear-gradient(to right, var(--under) 1.5rem, transparent) left / 2.5rem 100% no-repeat local, linear-gradient(to left, var(--under) 1.5rem, transparent) right / 2.5rem 100% no-repeat local,
   linear-gradient(to right, var(--edge), transparent) left / .6rem 100% no-repeat scroll, linear-gradient(to left, var(--edge), transparent) right / .6rem 100% no-repeat scroll } .scroll svg { min-width: 640px; background: none }
 .scroll:has(> svg) { --under: var(--card); background-color: var(--card); border-radius: 8px } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; min-width: 100% }
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); white-space: nowrap } thead th { white-space: normal; overflow-wrap: normal; vertical-align: bottom } tbody th { font-weight: inherit }
