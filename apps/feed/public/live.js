@@ -76,8 +76,10 @@ const channel = new BroadcastChannel(`live ${viewer}`)
 channel.onmessage = ({ data }) => (data ? receive(data) : source && connect())
 
 function receive(data) {
-  const { unread, entries, strip: texts, away } = JSON.parse(data)
-  if (away !== undefined) return setAway(away)
+  const { unread, entries, strip: texts, cut } = JSON.parse(data)
+  // Without locks, each tab has a stream, and one that is cut off gets the events of the others.
+  setCut(cut && source?.readyState !== 1)
+  if (cut) return
   if (texts) return strip?.querySelectorAll('b').forEach((place, i) => (place.textContent = texts[i]))
   setUnread(unread)
   if (!since) return
@@ -87,9 +89,10 @@ function receive(data) {
   draw()
 }
 
-/** Shows whether the site answers. Without that, a page that stands still looks as if nothing happened on the site. */
-function setAway(away) {
-  pause.textContent = away ? 'Reconnecting' : 'Live'
+/** Shows whether events can arrive. Without that, a page that stands still looks as if nothing happened on the site. */
+function setCut(cut) {
+  const text = cut ? 'Not live' : 'Live'
+  if (pause.textContent !== text) pause.textContent = text
 }
 
 function setUnread(count) {
@@ -118,10 +121,12 @@ function connect() {
     channel.postMessage(data)
   }
   source.onmessage = ({ data }) => pass(data)
-  source.onopen = () => pass('{"away":false}')
-  source.addEventListener('end', () => source.close())
+  source.addEventListener('end', () => {
+    source.close()
+    pass('{"cut":true}')
+  })
   source.onerror = () => {
-    pass('{"away":true}')
+    pass('{"cut":true}')
     // The site has no room for the stream, or is away behind its proxy.
     if (source?.readyState === 2) timer = setTimeout(connect, 6e4 * (1 + Math.random()))
   }
@@ -150,7 +155,7 @@ function stop() {
   source?.close()
   leave?.()
   source = leave = undefined
-  setAway(false)
+  setCut(false)
 }
 
 function setPaused(paused) {

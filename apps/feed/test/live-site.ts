@@ -9,8 +9,8 @@ import { addPeople, openTestSite, type TestSite } from './support.ts'
 export interface LiveSite extends TestSite {
   readonly url: string
   readonly ids: Readonly<Record<'mira' | 'noor' | 'oskar', string>>
-  /** Posts a message and delivers it. Returns its id. */
-  post(name: 'mira' | 'noor' | 'oskar', title: string): Promise<string>
+  /** Posts a message or a link, and delivers it. Returns its id. */
+  post(name: 'mira' | 'noor' | 'oskar', title: string, link?: string): Promise<string>
 }
 
 export async function openLiveSite(
@@ -30,8 +30,8 @@ export async function openLiveSite(
     ...site,
     ids,
     url: await site.app.listen({ port: 0, host: '127.0.0.1' }),
-    async post(name, title) {
-      const id = await postEntry(data, { person_id: ids[name], title, link: undefined })
+    async post(name, title, link) {
+      const id = await postEntry(data, { person_id: ids[name], title, link })
       await handleChange(data, { id, item: await data.entries.get(id) }, hybrid(), () => new Date())
       return id
     },

@@ -119,21 +119,6 @@ test.skipIf(!hasBrowser)('the times on a page are current again when new entries
   expect(await page.getByText('an outdated time').count()).toBe(0)
 })
 
-test.skipIf(!hasBrowser)('all tabs say when the site does not answer', async () => {
-  const other = await newPage()
-  await other.goto('/')
-  const tabs = [page, other]
-  await context.route('**/live?*', (route) => route.fulfill({ contentType: 'text/event-stream', body: '' }))
-  site.app.server.closeAllConnections()
-  for (const tab of tabs) await tab.getByRole('switch', { name: 'Reconnecting' }).waitFor()
-  await context.unroute('**/live?*')
-  for (const tab of tabs)
-    await expect.poll(() => tab.getByRole('switch').innerText(), { timeout: 10_000 }).toBe('Live')
-  await other.close()
-  // The browser complains about the connection that was cut.
-  complaints.splice(0)
-})
-
 test.skipIf(!hasBrowser)(
   'a paused browser gets no events, also on its next page, until it goes on',
   async () => {

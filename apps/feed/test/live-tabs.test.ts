@@ -1,0 +1,95 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { hasBrowser, openBrowser, signIn } from './browser.ts'
+import { openLiveSite, type LiveSite } from './live-site.ts'
+
+// Tabs whose stream of events is cut off, and events that a page does not show.
+
+let site: LiveSite
+let browser: Browser
+let context: BrowserContext
+let page: Page
+
+beforeAll(async () => {
+  if (!hasBrowser) return
+  site = await openLiveSite()
+  await site.post('noor', 'The first message')
+  await site.post('noor', 'The first link', 'https://example.org/first')
+  browser = await openBrowser()
+})
+afterAll(async () => {
+  if (!hasBrowser) return
+  await browser.close()
+  site.app.server.closeAllConnections()
+  await site.close()
+})
+beforeEach(async () => {
+  if (!hasBrowser) return
+  context = await browser.newContext({ baseURL: site.url })
+  onTestFinished(() => context.close())
+  page = await context.newPage()
+  await signIn(page, 'Mira')
+})
+
+async function expectSwitch(on: Page, text: 'Live' | 'Not live'): Promise<void> {
+  await expect.poll(() => on.getByRole('switch').innerText(), { timeout: 10_000 }).toBe(text)
+}
+
+const offered = (on: Page, text: string) => on.getByRole('button', { name: text, exact: true })
+
+test.skipIf(!hasBrowser)('all tabs say when the site does not answer', async () => {
+  await page.goto('/')
+  const other = await context.newPage()
+  await other.goto('/')
+  await context.route('**/live?*', (route) => route.fulfill({ contentType: 'text/event-stream', body: '' }))
+  site.app.server.closeAllConnections()
+  for (const tab of [page, other]) await expectSwitch(tab, 'Not live')
+  await context.unroute('**/live?*')
+  for (const tab of [page, other]) await expectSwitch(tab, 'Live')
+})
+
+test.skipIf(!hasBrowser)('all tabs say when their session has ended', async () => {
+  await page.goto('/')
+  const tabs = [page, await context.newPage(), await context.newPage()] as const
+  for (const tab of tabs) await tab.goto('/')
+  await tabs[2].locator('.who').getByRole('button', { name: 'Sign out' }).click()
+  await site.post('noor', 'After the end of the session')
+  await expectSwitch(tabs[0], 'Not live')
+  await expectSwitch(tabs[1], 'Not live')
+})
+
+test.skipIf(!hasBrowser)(
+  'a tab with a stream stays live when the site refuses one to another tab',
+  async () => {
+    // Browsers have no locks on a site without https.
+    await context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }))
+    await page.goto('/')
+    await expectSwitch(page, 'Live')
+    const other = await context.newPage()
+    let refuse = (): void => {}
+    const refused = new Promise<void>((resolve) => (refuse = resolve))
+    await other.route('**/live?*', async (route) => {
+      await refused
+      await route.fulfill({ status: 204 })
+    })
+    const connected = page.waitForResponse('**/live?*')
+    await other.goto('/')
+    await connected
+    await site.post('noor', 'Before the refusal')
+    await offered(page, '1 new').waitFor()
+    await page.evaluate(() => {
+      const heard = new Promise<void>((resolve) => {
+        new BroadcastChannel('live mira').addEventListener('message', () => resolve())
+      })
+      Object.assign(window, { heard })
+    })
+    refuse()
+    await expectSwitch(other, 'Not live')
+    await page.evaluate(() => (window as unknown as { heard: Promise<void> }).heard)
+    expect(await page.getByRole('switch').innerText()).toBe('Live')
+
+    await site.post('noor', 'After the refusal')
+    await offered(other, '2 new').waitFor()
+    expect(await other.getByRole('switch').innerText()).toBe('Live')
+  },
+)
