@@ -83,9 +83,11 @@ function receive(data) {
   if (texts) return strip?.querySelectorAll('b').forEach((place, i) => (place.textContent = texts[i]))
   setUnread(unread)
   if (!since) return
-  arrived = entries
+  // An event has the 20 newest entries of all media. Older ones of this page may have arrived before.
+  const last = entries.at(-1)?.[1]
+  arrived = [...entries, ...arrived.filter(([, at]) => at < last)]
     .filter(([id, at, kind]) => at > since && (!media || kind === media) && !$(`#e-${id}`))
-    .map(([id]) => `e-${id}`)
+    .slice(0, 20)
   draw()
 }
 
@@ -104,7 +106,7 @@ function setUnread(count) {
 
 function draw() {
   const { length } = arrived
-  // An event has the 20 newest entries.
+  // Of more entries, only 20 are kept.
   const count = length < 20 ? length : '20+'
   const text = length ? `${count} new` : added ? 'New entries above' : ''
   if (pill.textContent !== text) pill.textContent = text
@@ -180,7 +182,7 @@ async function showNew() {
   try {
     const { page } = await load(location.pathname + location.search)
     const cards = [...page.querySelectorAll('.entries > li > article')]
-    const fresh = cards.filter(({ id }) => arrived.includes(id) && !$(`#${id}`))
+    const fresh = cards.filter(({ id }) => arrived.some(([of]) => id === `e-${of}`) && !$(`#${id}`))
     // If the pages have no entry in common, there may be others between them.
     if (!feed || !cards.some(({ id }) => $(`#${id}`))) return location.reload()
     const place = current() ?? items().find((item) => item.getBoundingClientRect().bottom > 0) ?? main

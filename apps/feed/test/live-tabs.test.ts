@@ -93,3 +93,16 @@ test.skipIf(!hasBrowser)(
     expect(await other.getByRole('switch').innerText()).toBe('Live')
   },
 )
+
+test.skipIf(!hasBrowser)('a page of links keeps a new link behind twenty messages', async () => {
+  await page.goto('/?media=link')
+  await expectSwitch(page, 'Live')
+  const second = await site.post('noor', 'The second link', 'https://example.org/second')
+  await offered(page, '1 new').waitFor()
+  for (let i = 1; i <= 20; i++) await site.post('noor', `One of many messages, ${i}`)
+  const third = await site.post('noor', 'The third link', 'https://example.org/third')
+  await offered(page, '2 new').click()
+  await offered(page, 'New entries above').waitFor()
+  const shown = await page.locator('article').evaluateAll((articles) => articles.map(({ id }) => id))
+  expect(shown.slice(0, 2)).toEqual([`e-${third}`, `e-${second}`])
+})
