@@ -188,7 +188,10 @@ async function showNew() {
     const place = current() ?? items().find((item) => item.getBoundingClientRect().bottom > 0) ?? main
     const { top } = place.getBoundingClientRect()
     // The entries on the page have grown older.
-    for (const { id } of cards) $(`#${id} time`)?.replaceWith($(`#${id} time`, page))
+    for (const card of cards) {
+      const time = $('time', card)
+      if (time) $(`#${card.id} time`)?.replaceWith(time)
+    }
     list.prepend(...fresh.map((card) => card.parentElement))
     scrollBy({ top: place.getBoundingClientRect().top - top, behavior: 'instant' })
     added = fresh[0]

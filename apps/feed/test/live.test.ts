@@ -119,6 +119,24 @@ test.skipIf(!hasBrowser)('the times on a page are current again when new entries
   expect(await page.getByText('an outdated time').count()).toBe(0)
 })
 
+test.skipIf(!hasBrowser)('an entry keeps its time on a page when the site no longer shows one', async () => {
+  const card = page.locator('article').nth(2)
+  const time = await card.locator('time').innerText()
+  const id = String(await card.getAttribute('id'))
+  await page.route('**/', async (route) => {
+    const response = await route.fetch()
+    const html = await response.text()
+    const ofCard = html.indexOf(`id="${id}"`)
+    const undated = html.slice(ofCard).replace(/<time.*?<\/time>/, 'undated')
+    await route.fulfill({ response, body: html.slice(0, ofCard) + undated })
+  })
+  await site.post('noor', 'Later than the undated')
+  await pillOf(page).click()
+  await page.getByRole('button', { name: 'New entries above' }).waitFor()
+  await page.unroute('**/')
+  expect(await page.locator(`#${id} .when`).innerText()).toBe(time)
+})
+
 test.skipIf(!hasBrowser)(
   'a paused browser gets no events, also on its next page, until it goes on',
   async () => {
