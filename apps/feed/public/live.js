@@ -227,7 +227,7 @@ addEventListener('submit', async (event) => {
     const id = card.id || card.dataset.of
     const next = $(act === 'hide' ? '.notice' : id ? `#${id}` : 'article', page)
     if (!next) return location.assign(url)
-    // In a feed there are articles alone.
+    // A feed contains only articles.
     if (act === 'hide')
       Object.assign(next, { role: 'article', ariaLabel: $('p', next).textContent }).dataset.of = id
     const focused = document.activeElement

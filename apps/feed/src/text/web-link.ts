@@ -22,7 +22,7 @@ export function webLink(text: string | undefined, base?: string): string | undef
   return link.length <= MAX_LINK_LENGTH ? link : undefined
 }
 
-/** A host without punctuation marks, which a URL may contain and no name has: a slip of the keyboard. */
+/** A punctuation mark in a typed host is a slip of the keyboard: a URL may contain it, but no host name does. */
 const TYPED_HOST = /^[\w.-]+$|^\[/
 
 /** Returns the link that a person typed. People often leave out the scheme of an address. Undefined if it is none. */
