@@ -5,6 +5,8 @@ import { addOffered, createVisitor, openTestSite } from './support.ts'
 
 /** A name whose last parenthesis jumps to its other end unless the name has a direction of its own. */
 const NAME = 'سلمى القحطاني (١)'
+/** A pattern of the name in a plain text, between marks. */
+const ISOLATED = `\u2068${NAME.replace(/[()]/g, '\\$&')}\u2069`
 
 /** Returns the tag before each visible text of a page that contains the name. */
 function tagsBeforeName(html: string): string[] {
@@ -50,4 +52,39 @@ test('a name that is written from right to left has a direction of its own on ev
   // Person, author, like and comment.
   expect(pages.get(`/entries/${entry.id}`)).toBeGreaterThanOrEqual(4)
   expect([...pages].filter(([, names]) => names === 0)).toEqual([])
+})
+
+test('a name that is written from right to left has a direction of its own in titles and sentences', async () => {
+  const site = await openTestSite({ sample: false })
+  onTestFinished(() => site.close())
+  await addOffered(site.site)
+  const { data } = site.site
+  const now = new Date()
+  const salma = { name: 'salma', full_name: NAME, bio: '', hue: 1, joined: now, sample: true }
+  const { id } = await data.people.insert(salma)
+  const source = await data.sources.insert({
+    title: NAME,
+    about: '',
+    known_as: [],
+    added: now,
+    person_id: id,
+  })
+  const entry = await data.entries.insert(freshEntry({ title: NAME, person_id: id, published: now }, now))
+  const visitor = createVisitor(site.app)
+  await visitor.signIn('salma')
+  const titles = ['/people/salma', '/people/salma/likes', '/people/salma/sources', `/sources/${source.id}`]
+  for (const path of [...titles, `/entries/${entry.id}`, `/search?q=${encodeURIComponent(NAME)}`])
+    expect((await visitor.get(path)).body).toMatch(new RegExp(`<title>[^<]*${ISOLATED}`))
+  for (const operator of ['from', 'has', 'since']) {
+    const { body } = await visitor.get(`/search?q=${encodeURIComponent(`${operator}:"${NAME}"`)}`)
+    expect(body).toMatch(new RegExp(`<p class="alert" role="alert">[^<]*“${ISOLATED}”`))
+  }
+  const items = '<item><guid>1</guid><title>One</title></item>'
+  const files = [
+    { name: `${NAME}.html`, text: '<p>no feed</p>' },
+    { name: 'a.xml', text: `<rss version="2.0"><channel><title>${NAME}</title>${items}</channel></rss>` },
+  ]
+  const { body } = await visitor.upload('/import', files)
+  expect(body).toContain(`\u2068${NAME}.html\u2069: refused.`)
+  expect(body).toContain(`\u2068${NAME}\u2069 (RSS): 1 new entry.`)
 })

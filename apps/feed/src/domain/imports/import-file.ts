@@ -3,6 +3,7 @@ import { counted } from '../../text/counted.ts'
 import { MAX_FILE_BYTES } from '../../feeds/parse/limits.ts'
 import { ImportUndone } from './import-record.ts'
 import { storeFeed, storeSubscriptions, type StoredFeed, type StoredSubscriptions } from './store-feed.ts'
+import { isolated } from '../../text/isolated.ts'
 
 export { MAX_FILE_BYTES }
 
@@ -68,9 +69,9 @@ export async function importFile(
 
 /** Describes a result for people. */
 export function describeImport(result: ImportResult): string {
-  if (result.type === 'refused') return `${result.name}: refused. ${result.reason}`
-  if (result.type === 'undone')
-    return `${result.title} (${result.format}): stopped, because the import was undone.`
+  if (result.type === 'refused') return `${isolated(result.name)}: refused. ${result.reason}`
+  const title = isolated(result.title)
+  if (result.type === 'undone') return `${title} (${result.format}): stopped, because the import was undone.`
   const counts =
     result.type === 'opml'
       ? [count(result.stored.added, 'new source'), count(result.stored.known, 'source', 'already known')]
@@ -87,7 +88,7 @@ export function describeImport(result: ImportResult): string {
     result.type === 'opml' && result.stored.followed && named.length > 0
       ? `, ${named.length > 1 ? 'all of which' : 'which'} you follow now`
       : ''
-  return [`${result.title} (${result.format}): ${summary}${followed}.`, ...result.notes].join(' ')
+  return [`${title} (${result.format}): ${summary}${followed}.`, ...result.notes].join(' ')
 }
 
 function count(number: number, noun: string, rest = ''): string | undefined {

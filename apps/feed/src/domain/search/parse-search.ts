@@ -1,6 +1,7 @@
 import { MEDIA_KINDS, type MediaKind } from '../../kinds/entry.ts'
 import { folded, termsOf } from '../../text/terms.ts'
 import { tagKey } from './found-by.ts'
+import { isolated } from '../../text/isolated.ts'
 
 /** Words, tags and names of a search that are looked up; each is a range of an index. */
 export const MAX_SEARCH_TERMS = 8
@@ -59,7 +60,7 @@ export function parseSearch(text: string): ParsedSearch {
   }
   const media = given.get('has')?.toLowerCase()
   if (media !== undefined && !isMedia(media))
-    return refused(`has: takes ${MEDIA_KINDS.join(', ')}; got “${media.slice(0, 30)}”.`)
+    return refused(`has: takes ${MEDIA_KINDS.join(', ')}; got “${isolated(media.slice(0, 30))}”.`)
   const since = dayOf(given.get('since'))
   const before = dayOf(given.get('before'))
   for (const [operator, day] of [
@@ -68,7 +69,7 @@ export function parseSearch(text: string): ParsedSearch {
   ] as const)
     if (day === 'invalid')
       return refused(
-        `${operator}: takes a day such as 2026-11-26; got “${given.get(operator)?.slice(0, 30)}”.`,
+        `${operator}: takes a day such as 2026-11-26; got “${isolated((given.get(operator) ?? '').slice(0, 30))}”.`,
       )
   const terms = termsOf(words.join(' '), Infinity)
   const parts = terms.length + tags.size + Number(given.has('from')) + Number(given.has('source'))

@@ -15,6 +15,7 @@ import { OlderLink, type Paging } from '../../ui/older-link.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 import { TimeAgo } from '../../ui/time-ago.tsx'
 import { MAX_COMMENT_LENGTH } from '../comments/form.ts'
+import { isolated } from '../../text/isolated.ts'
 
 /** Number of comments above which their field is far from the entry. */
 const MANY_COMMENTS = 5
@@ -41,7 +42,7 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
   return (
     <Layout
       ctx={ctx}
-      title={`${isRemoved ? REMOVED : entry.title.slice(0, 80)}${paging.paged ? ', later comments' : ''}`}
+      title={`${isRemoved ? REMOVED : isolated(entry.title.slice(0, 80))}${paging.paged ? ', later comments' : ''}`}
       entryId={entry.id}
     >
       {isRemoved ? (

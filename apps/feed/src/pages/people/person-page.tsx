@@ -13,6 +13,7 @@ import { PersonViews } from './person-views.tsx'
 import { OlderLink, type Paging } from '../../ui/older-link.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 import { TimeAgo } from '../../ui/time-ago.tsx'
+import { isolated } from '../../text/isolated.ts'
 
 export interface PersonPageProps {
   readonly ctx: PageContext
@@ -32,7 +33,7 @@ export function PersonPage(props: PersonPageProps): JSX.Element {
   return (
     <Layout
       ctx={ctx}
-      title={view === 'entries' ? person.full_name : `Likes of ${person.full_name}`}
+      title={view === 'entries' ? isolated(person.full_name) : `Likes of ${isolated(person.full_name)}`}
       section="people"
       feed={view === 'entries' && !paging.paged ? `${home}/feed.atom` : undefined}
     >

@@ -7,6 +7,7 @@ import { Layout } from '../../ui/frame/layout.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 import { PersonViews } from './person-views.tsx'
 import { SourceTiles } from '../../ui/source-tiles.tsx'
+import { isolated } from '../../text/isolated.ts'
 
 export interface PersonSourcesPageProps {
   readonly ctx: PageContext
@@ -17,7 +18,7 @@ export interface PersonSourcesPageProps {
 /** All sources that a person publishes through. */
 export function PersonSourcesPage({ ctx, person, sources }: PersonSourcesPageProps): JSX.Element {
   return (
-    <Layout ctx={ctx} title={`Sources of ${person.full_name}`} section="people">
+    <Layout ctx={ctx} title={`Sources of ${isolated(person.full_name)}`} section="people">
       <header class="profile">
         <Avatar label={person.full_name} hue={person.hue} />
         <div>

@@ -7,6 +7,7 @@ import { cursorOf } from '../../http/request-values.ts'
 import { pagingOf } from '../paging.ts'
 import { SearchPage, type SearchAnswer } from './search-page.tsx'
 import { TagPage } from './tag-page.tsx'
+import { isolated } from '../../text/isolated.ts'
 
 export async function searchRoutes(app: FastifyInstance): Promise<void> {
   app.get('/search', async (request, reply) => {
@@ -45,10 +46,10 @@ async function answerTo(request: FastifyRequest, text: string): Promise<SearchAn
   return { type: 'cards', cards, terms: new Set(search.terms), paging, gaveUp: found.gaveUp }
 }
 
-function unknownReason(operator: 'from' | 'source', { from, source }: Search): string {
+function unknownReason(operator: 'from' | 'source', { from = '', source = '' }: Search): string {
   return operator === 'from'
-    ? `No person here has the name “${from?.slice(0, 40)}”. from: takes the name in the address of a person’s page.`
-    : `No source has “${source?.slice(0, 80)}” in its title.`
+    ? `No person here has the name “${isolated(from.slice(0, 40))}”. from: takes the name in the address of a person’s page.`
+    : `No source has “${isolated(source.slice(0, 80))}” in its title.`
 }
 
 /** Returns the address of a search in one source. */

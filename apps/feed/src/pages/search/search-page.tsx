@@ -6,6 +6,7 @@ import { EntryList } from '../../ui/entries/entry-card.tsx'
 import { Layout } from '../../ui/frame/layout.tsx'
 import { OlderLink, type Paging } from '../../ui/older-link.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
+import { isolated } from '../../text/isolated.ts'
 
 /** The answer to a search. */
 export type SearchAnswer =
@@ -34,7 +35,11 @@ export interface SearchPageProps {
 
 export function SearchPage({ ctx, text, answer }: SearchPageProps): JSX.Element {
   return (
-    <Layout ctx={ctx} title={text === '' ? 'Search' : `Search for ${text.slice(0, 60)}`} search={text}>
+    <Layout
+      ctx={ctx}
+      title={text === '' ? 'Search' : `Search for ${isolated(text.slice(0, 60))}`}
+      search={text}
+    >
       <h1 class="page-title">
         {text === '' ? (
           'Search'

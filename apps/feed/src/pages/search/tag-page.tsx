@@ -6,6 +6,7 @@ import { Layout } from '../../ui/frame/layout.tsx'
 import { OlderLink, type Paging } from '../../ui/older-link.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 import { tagPath } from '../../ui/entries/tag-path.ts'
+import { isolated } from '../../text/isolated.ts'
 
 export interface TagPageProps {
   readonly ctx: PageContext
@@ -17,7 +18,7 @@ export interface TagPageProps {
 /** The newest entries with a tag. */
 export function TagPage({ ctx, tag, cards, paging }: TagPageProps): JSX.Element {
   return (
-    <Layout ctx={ctx} title={`#${tag}`} search={`tag:"${tag}" `}>
+    <Layout ctx={ctx} title={isolated(`#${tag}`)} search={`tag:"${tag}" `}>
       <h1 class="page-title">
         <bdi>#{tag}</bdi>
       </h1>

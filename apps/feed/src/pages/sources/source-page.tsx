@@ -14,6 +14,7 @@ import { Layout } from '../../ui/frame/layout.tsx'
 import { OlderLink, type Paging } from '../../ui/older-link.tsx'
 import type { PageContext } from '../../ui/page-context.ts'
 import { SourceHealth } from './source-health.tsx'
+import { isolated } from '../../text/isolated.ts'
 
 export interface SourcePageProps {
   readonly ctx: PageContext
@@ -35,7 +36,7 @@ export function SourcePage(props: SourcePageProps): JSX.Element {
   // A source that is fetched for another one brings nothing new.
   const isOffered = sameAs === undefined
   return (
-    <Layout ctx={ctx} title={source.title} section="sources">
+    <Layout ctx={ctx} title={isolated(source.title)} section="sources">
       <header class="profile">
         <Avatar label={source.title} hue={hueOf(source.title)} shape="source" />
         <div>
