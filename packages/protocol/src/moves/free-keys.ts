@@ -53,8 +53,7 @@ export async function freeKeys(
     return stray === undefined ? [] : [{ key, entityId: holder, before: stray.version + 1 }]
   })
   try {
-    if (removals.length > 0)
-      await targetOf(work).index(spec).remove(removals, { epoch: target.catalog.epoch, signal })
+    await targetOf(work).index(spec).remove(removals, { epoch: target.catalog.epoch, signal })
   } catch (error) {
     // The other pass finds the holders by the new catalog.
     if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
