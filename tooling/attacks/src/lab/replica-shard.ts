@@ -241,6 +241,8 @@ function statementsOf(replication: Replication) {
       await replica.ask('SET GLOBAL read_only = ON')
       await replica.ask(`SET GLOBAL ${semiSyncReplica}_enabled = ${mode === 'semi-sync' ? 'ON' : 'OFF'}`)
       const source = { host: hostname, port: Number(port), user: username, password }
+      // MariaDB has refused a new server's first CHANGE MASTER once, because of a running slave.
+      await replica.ask(replication.stop)
       await replica.ask(replication.follow(source))
       await replica.ask(replication.start)
       await reach(replica, await position(primary))
