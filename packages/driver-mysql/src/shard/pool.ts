@@ -93,6 +93,12 @@ export function createPool(options: PoolOptions): Pool {
     }
   }
 
+  /** Makes all connections outdated: a failover may have led the address to another server, while the old one keeps them open. */
+  function leaveServer(): void {
+    const now = platformTime.elapsed()
+    if (now - outdated.before >= OUTDATED_EVERY_MS) outdated.before = now
+  }
+
   function closeOutdated(): void {
     if (idleSince === outdated.before) return
     idleSince = outdated.before
@@ -213,9 +219,7 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   function release(connection: Connection): void {
-    // A failover may have led the address to another server, while the old one keeps its connections open.
-    const now = platformTime.elapsed()
-    if (connection.mayBeOutdated && now - outdated.before >= OUTDATED_EVERY_MS) outdated.before = now
+    if (connection.mayBeOutdated) leaveServer()
     closeOutdated()
     if (connection.usable) return give(connection)
     drop(connection)
