@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { SharedCache, SharedCacheFactory } from '@looseleaf/core'
 import {
+  asBuffer,
   badOption,
   badArgument,
   checkOptions,
@@ -154,7 +155,7 @@ function connect(addresses: readonly string[], seconds: number, timeoutMs: numbe
       return answers
     },
     async keep(key, value, ownLease) {
-      const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+      const bytes = asBuffer(value)
       // `cas` keeps the value only if the lease is still there:
       // 1. A read gets a lease, and reads version 1 from the database.
       // 2. A write commits version 2, and removes the key, and so the lease.

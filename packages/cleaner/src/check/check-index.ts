@@ -1,5 +1,11 @@
 import { formatId, LooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
-import { optionKinds, withCallbacks, type CatalogEntry, type OptionKinds } from '@looseleaf/core/internal'
+import {
+  chunks,
+  optionKinds,
+  withCallbacks,
+  type CatalogEntry,
+  type OptionKinds,
+} from '@looseleaf/core/internal'
 import { isClaimsOf, keptRowsMs, presentNumbers, type EngineContext } from '@looseleaf/index-engine/internal'
 import { allBuckets, checkStore, pagesOfRows, type AnyStore } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
@@ -21,7 +27,6 @@ import {
 import { rate, type Problem } from '../pass/pass-options.ts'
 import { createPass, type Pass } from '../pass/pass.ts'
 import { TUNING, type Tuned } from '../pass/tuning.ts'
-import { chunks } from '../tools/chunks.ts'
 import { untilOneFails } from '../tools/until-one-fails.ts'
 import { candidatesOf, confirm, mergeCandidates, type Candidate, type ConfirmOptions } from './confirm.ts'
 

@@ -1,10 +1,9 @@
-import { idKey } from '@looseleaf/core/internal'
+import { chunks, idKey } from '@looseleaf/core/internal'
 import { keyIdentity } from '@looseleaf/index-engine/internal'
 import { inspect, type DanglingRow, type WrongRows, type MissingRow } from '../look/inspect.ts'
 import { readDerived } from '../look/read-entities.ts'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
-import { chunks } from '../tools/chunks.ts'
 
 /** Findings of one look at an entity. Small, because many of them wait for the next look. */
 export interface Candidate {

@@ -1,12 +1,11 @@
 import { isLooseleafError } from '@looseleaf/core'
-import type { CatalogEntry, IndexRow } from '@looseleaf/core/internal'
+import { chunks, type CatalogEntry, type IndexRow } from '@looseleaf/core/internal'
 import { isExpiring } from '@looseleaf/index-engine/internal'
 import { shardAt, sizeClass } from '@looseleaf/protocol/internal'
 import { deriveEntity, expectedIn } from '../look/derive-entity.ts'
 import { eachEntity } from '../look/read-entities.ts'
 import { cleanableIndexes, indexTarget, tableOn, type IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
-import { chunks } from '../tools/chunks.ts'
 
 /**
  * Milliseconds between the expiry of an entity and its deletion. Until then a process whose clock is behind still shows the entity, and a

@@ -10,7 +10,7 @@ import {
 import { shardAt } from '@looseleaf/protocol/internal'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
-import { ROWS_IN_HAND } from '../tools/chunks.ts'
+import { ROWS_IN_HAND } from '../tools/sizes.ts'
 
 /** An index row that an entity should have on a shard. While a move is announced, it should have the row on two. */
 export interface ExpectedRow {

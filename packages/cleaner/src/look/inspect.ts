@@ -1,9 +1,9 @@
-import { idKey, type IndexRow } from '@looseleaf/core/internal'
+import { chunks, idKey, type IndexRow } from '@looseleaf/core/internal'
 import { keyIdentity, presentNumbers } from '@looseleaf/index-engine/internal'
 import { shardAt } from '@looseleaf/protocol/internal'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
-import { chunks, IDS_PER_LOOKUP } from '../tools/chunks.ts'
+import { IDS_PER_LOOKUP } from '../tools/sizes.ts'
 import { expectedIn, type DerivedEntity, type ExpectedRow } from './derive-entity.ts'
 
 export interface MissingRow {

@@ -1,10 +1,9 @@
-import { idKey, type EntityRow, isBytes } from '@looseleaf/core/internal'
+import { chunks, idKey, type EntityRow, isBytes } from '@looseleaf/core/internal'
 import { longestBody, wholeRows } from '@looseleaf/index-engine/internal'
 import { readAtOwners } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
-import { chunks } from '../tools/chunks.ts'
 import { deriveEntity, type DerivedEntity } from './derive-entity.ts'
 
 /** Ids per statement. Most statements have this length, so that the server can reuse the prepared one. */

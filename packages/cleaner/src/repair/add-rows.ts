@@ -1,4 +1,4 @@
-import { idKey, type IndexRow } from '@looseleaf/core/internal'
+import { chunks, idKey, type IndexRow } from '@looseleaf/core/internal'
 import { shardsOfRow } from '@looseleaf/index-engine/internal'
 import { writeAgain, sizeClass } from '@looseleaf/protocol/internal'
 import type { MissingRow } from '../look/inspect.ts'
@@ -6,7 +6,7 @@ import { isRead } from '../look/is-read.ts'
 import { reportDuplicate } from '../look/report-duplicates.ts'
 import { tableOn } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
-import { chunks, ROWS_PER_WRITE } from '../tools/chunks.ts'
+import { ROWS_PER_WRITE } from '../tools/sizes.ts'
 
 /**
  * Writes rows with the version at which their entity was read (`writeAgain`). The caller has to compare the versions of the entities

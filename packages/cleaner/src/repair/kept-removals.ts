@@ -1,11 +1,11 @@
 import { isLooseleafError } from '@looseleaf/core'
-import { elapsedBy, isVersion, type IndexRowRemoval, type IndexTable } from '@looseleaf/core/internal'
+import { chunks, elapsedBy, isVersion, type IndexRowRemoval, type IndexTable } from '@looseleaf/core/internal'
 import { keptRowsMs, shardsOfRow, type EngineContext } from '@looseleaf/index-engine/internal'
 import { deleteDelayMs, learnPolicies, upTo, writeAgain } from '@looseleaf/protocol/internal'
 import { expectedIn } from '../look/derive-entity.ts'
 import type { DanglingRow } from '../look/inspect.ts'
 import { tableOn, type IndexTarget } from '../pass/index-target.ts'
-import { chunks, ROWS_PER_WRITE } from '../tools/chunks.ts'
+import { ROWS_PER_WRITE } from '../tools/sizes.ts'
 import { neededAgain } from './needed-again.ts'
 
 /** Called with the number of rows after each statement that has deleted some. The call that sent it may still fail. */

@@ -1,4 +1,4 @@
-import { distinctIds, idKey, type IndexRow } from '@looseleaf/core/internal'
+import { chunks, distinctIds, idKey, type IndexRow } from '@looseleaf/core/internal'
 import { danglingAmong, type TargetRow } from '../look/dangling-among.ts'
 import { recheck } from '../look/recheck.ts'
 import { otherVersionRows } from '../look/other-version-rows.ts'
@@ -7,7 +7,7 @@ import type { Pass } from '../pass/pass.ts'
 import { reconcile } from '../repair/reconcile.ts'
 import { removeRows } from '../repair/remove-rows.ts'
 import type { RepairPass } from '../repair/repair-pass.ts'
-import { chunks, IDS_PER_LOOKUP, ROWS_IN_HAND } from '../tools/chunks.ts'
+import { IDS_PER_LOOKUP, ROWS_IN_HAND } from '../tools/sizes.ts'
 
 /** Pages of rows that are gathered before they are compared with their entities, so that an entity is read once for all of them. */
 const PAGES_AT_ONCE = 16

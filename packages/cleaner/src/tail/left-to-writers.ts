@@ -1,10 +1,10 @@
-import { distinctIds, elapsedBy, idKey } from '@looseleaf/core/internal'
+import { chunks, distinctIds, elapsedBy, idKey } from '@looseleaf/core/internal'
 import { keptRowsMs, keyIdentity, type EngineContext } from '@looseleaf/index-engine/internal'
 import { deleteDelayMs, shardAt } from '@looseleaf/protocol/internal'
 import { expectedIn } from '../look/derive-entity.ts'
 import type { DanglingRow } from '../look/inspect.ts'
 import type { IndexTarget } from '../pass/index-target.ts'
-import { chunks, IDS_PER_LOOKUP } from '../tools/chunks.ts'
+import { IDS_PER_LOOKUP } from '../tools/sizes.ts'
 
 /**
  * Tracks lost rows that their writers are about to delete, so that the tail does not delete them a second time. The tail deletes only rows

@@ -1,5 +1,5 @@
 import { isLooseleafError, type CallOptions } from '@looseleaf/core'
-import { elapsedBy, isOutage, type CatalogEntry } from '@looseleaf/core/internal'
+import { chunks, elapsedBy, isOutage, type CatalogEntry } from '@looseleaf/core/internal'
 import {
   changeCatalog,
   presentNumbers,
@@ -13,7 +13,6 @@ import { inspect, type MissingRow } from '../look/inspect.ts'
 import { readDerived } from '../look/read-entities.ts'
 import { cleanableIndexes, indexTarget, tableOn, type IndexTarget } from '../pass/index-target.ts'
 import { createPass } from '../pass/pass.ts'
-import { chunks } from '../tools/chunks.ts'
 import { loadWitnesses, saveWitnesses, type WitnessRecord } from './witness-record.ts'
 
 /*

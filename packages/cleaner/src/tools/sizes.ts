@@ -1,5 +1,3 @@
-export { chunks } from '@looseleaf/core/internal'
-
 /** Index rows per statement that writes or deletes them. */
 export const ROWS_PER_WRITE = 500
 

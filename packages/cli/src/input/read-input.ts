@@ -1,6 +1,6 @@
 import { jsonFormat } from '@looseleaf/codec'
 import { isLooseleafError, LooseleafError, type Bag } from '@looseleaf/core'
-import { badOption, describeKind, formatPath, MAX_VALUES } from '@looseleaf/core/internal'
+import { asBuffer, badOption, describeKind, formatPath, MAX_VALUES } from '@looseleaf/core/internal'
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { withExactIntegers } from './exact-integers.ts'
@@ -53,10 +53,7 @@ export async function* readLines(
     return line
   }
   for await (const piece of stream) {
-    const chunk =
-      typeof piece === 'string'
-        ? Buffer.from(piece)
-        : Buffer.from(piece.buffer, piece.byteOffset, piece.length)
+    const chunk = typeof piece === 'string' ? Buffer.from(piece) : asBuffer(piece)
     let start = 0
     for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, start)) {
       const line = add(chunk.subarray(start, at)) ?? end()
