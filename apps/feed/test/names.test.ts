@@ -16,14 +16,20 @@ function tagsBeforeName(html: string): string[] {
   ).flat()
 }
 
-test('a name that is written from right to left has a direction of its own on every page', async () => {
-  const site = await openTestSite({ sample: false })
-  onTestFinished(() => site.close())
-  await addOffered(site.site)
-  const { data } = site.site
+/** Opens a site with a person of this name. */
+async function openSiteOfSalma() {
+  const { app, site, close } = await openTestSite({ sample: false })
+  onTestFinished(close)
+  await addOffered(site)
+  const { data } = site
   const now = new Date()
   const salma = { name: 'salma', full_name: NAME, bio: '', hue: 1, joined: now, sample: true }
   const { id } = await data.people.insert(salma)
+  return { app, data, id, now }
+}
+
+test('a name that is written from right to left has a direction of its own on every page', async () => {
+  const { app, data, id, now } = await openSiteOfSalma()
   const feed = { title: 'A source', about: '', known_as: [], added: now, person_id: id }
   const source = await data.sources.insert(feed)
   const link = 'https://example.org/shared'
@@ -32,7 +38,7 @@ test('a name that is written from right to left has a direction of its own on ev
   const other = await data.entries.insert(freshEntry({ ...facts, title: 'Another entry' }, now))
   await likeEntry(data, entry.id, id)
   await postComment(data, { entry_id: entry.id, person_id: id, text: 'A comment' })
-  const visitor = createVisitor(site.app)
+  const visitor = createVisitor(app)
   const pages = new Map<string, number>()
   const look = async (paths: readonly string[]): Promise<void> => {
     for (const path of paths) {
@@ -55,13 +61,7 @@ test('a name that is written from right to left has a direction of its own on ev
 })
 
 test('a name that is written from right to left has a direction of its own in titles and sentences', async () => {
-  const site = await openTestSite({ sample: false })
-  onTestFinished(() => site.close())
-  await addOffered(site.site)
-  const { data } = site.site
-  const now = new Date()
-  const salma = { name: 'salma', full_name: NAME, bio: '', hue: 1, joined: now, sample: true }
-  const { id } = await data.people.insert(salma)
+  const { app, data, id, now } = await openSiteOfSalma()
   const source = await data.sources.insert({
     title: NAME,
     about: '',
@@ -70,7 +70,7 @@ test('a name that is written from right to left has a direction of its own in ti
     person_id: id,
   })
   const entry = await data.entries.insert(freshEntry({ title: NAME, person_id: id, published: now }, now))
-  const visitor = createVisitor(site.app)
+  const visitor = createVisitor(app)
   await visitor.signIn('salma')
   const titles = ['/people/salma', '/people/salma/likes', '/people/salma/sources', `/sources/${source.id}`]
   for (const path of [...titles, `/entries/${entry.id}`, `/search?q=${encodeURIComponent(NAME)}`])
