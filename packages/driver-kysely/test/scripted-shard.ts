@@ -41,7 +41,7 @@ const flavor = {
   updatedOf: (micros) => micros,
   shareLock: sql``,
   updateSource: (table) => table,
-  joinSource: (table) => table,
+  selectSource: (table) => table,
   integer: (parameter) => parameter,
   required: (value) => value,
   ownSession: { only: (value) => value, parameters: [] },

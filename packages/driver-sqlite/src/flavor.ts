@@ -65,7 +65,7 @@ export const sqliteFlavor: Flavor = {
   countsChanges: false,
   updateSource: (table) => table,
   // SQLite never reads the right side of a LEFT JOIN first.
-  joinSource: (table) => table,
+  selectSource: (table) => table,
   deleteSource: (table) => sql`FROM ${table}`,
   batchedSwap,
   removeOfWinners,

@@ -141,3 +141,11 @@ test('each of many counts reads its range', async () => {
     Array.from({ length: 16 }, () => 'SEARCH index_mixed USING PRIMARY KEY (user=?)'),
   )
 })
+
+test('each of many short counts reads its range', async () => {
+  const ranges = Array.from({ length: 16 }, (_, n) => ({ prefix: [BigInt(n)] }))
+  const plan = await planOfSent(() => index.countShort(ranges, 100))
+  expect(plan.filter((line) => line.includes('index_mixed'))).toEqual(
+    Array.from({ length: 16 }, () => 'SEARCH index_mixed USING PRIMARY KEY (user=?)'),
+  )
+})

@@ -30,7 +30,10 @@ export function changed(driver: Driver, changes: Changes): Driver {
 function manyOf({ scan, count }: Partial<IndexTable>): Partial<IndexTable> {
   return {
     ...(scan && { scanMany: (scans, options) => Promise.all(scans.map((one) => scan(one, options))) }),
-    ...(count && { countMany: (ranges, options) => Promise.all(ranges.map((one) => count(one, options))) }),
+    ...(count && {
+      countMany: (ranges, options) => Promise.all(ranges.map((one) => count(one, options))),
+      countShort: (ranges, _, options) => Promise.all(ranges.map((one) => count(one, options))),
+    }),
   }
 }
 

@@ -137,4 +137,13 @@ export interface IndexTable {
   count(range: KeyRange, options?: CallOptions): Promise<number>
   /** Counts several ranges, like `scanMany`. */
   countMany(ranges: readonly KeyRange[], options?: CallOptions): Promise<readonly number[]>
+  /**
+   * Counts the distinct entities of each range with at most `maxRows` rows; undefined for the others, of which no more rows are read. Ranges
+   * share statements, as in `scanMany`.
+   */
+  countShort(
+    ranges: readonly KeyRange[],
+    maxRows: number,
+    options?: CallOptions,
+  ): Promise<readonly (number | undefined)[]>
 }

@@ -91,10 +91,10 @@ export interface Flavor {
    */
   updateSource(table: RawBuilder<unknown>, key: 'PRIMARY' | 'id'): RawBuilder<unknown>
   /**
-   * A table of a join in a SELECT, with the same hint. Without it MySQL reads all entities where they are few, or where its statistics are
+   * A table of a SELECT, with the same hint. Without it MySQL reads all entities for a join where they are few, or where its statistics are
    * from a time when they were.
    */
-  joinSource(table: RawBuilder<unknown>, key: 'PRIMARY' | 'id'): RawBuilder<unknown>
+  selectSource(table: RawBuilder<unknown>, key: 'PRIMARY' | 'id'): RawBuilder<unknown>
   /** The table after `DELETE`, with the same hint. */
   deleteSource(table: RawBuilder<unknown>, key: 'PRIMARY' | 'id'): RawBuilder<unknown>
   /** Creates the batched compare-and-swap of an entity table. */

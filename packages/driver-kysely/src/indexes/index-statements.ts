@@ -35,6 +35,8 @@ export interface IndexStatements {
   /** Selects versions of entities too. */
   scanVersions(scan: IndexScan): ParameterizedSql
   count(range: KeyRange): ParameterizedSql
+  /** Counts the entities of a range with fewer than `tooMany` rows. Its only row has NULL for another. Reads no more than `limit` rows. */
+  countShort(range: KeyRange, tooMany: number, limit?: number): ParameterizedSql
 }
 
 export function indexStatements(spec: IndexTableSpec, flavor: Flavor, entityTable: string): IndexStatements {
@@ -96,6 +98,20 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor, entityTabl
         build: () => sql`
           SELECT COUNT(DISTINCT entity_id) AS entities FROM ${table} WHERE ${inRange.build()}`,
         parameters: inRange.parameters,
+      }
+    },
+
+    countShort(range, tooMany, limit = tooMany) {
+      const inRange = rangeCondition(key, range)
+      // A LIMIT of its own bounds the work of the server, which would count the whole range otherwise.
+      const select = (column?: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+        SELECT ${column === undefined ? sql`` : sql`${column}, `}CASE WHEN COUNT(*) < ${sql.lit(tooMany)} THEN COUNT(DISTINCT entity_id) END AS entities
+        FROM (SELECT entity_id FROM ${flavor.selectSource(table, 'PRIMARY')} WHERE ${inRange.build()} LIMIT ${parameter}) AS few`
+      return {
+        shape: `countShort ${tooMany} ${inRange.shape}`,
+        build: () => select(),
+        buildPart: (column) => select(column),
+        parameters: [...inRange.parameters, limit],
       }
     },
   }

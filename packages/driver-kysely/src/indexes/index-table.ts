@@ -169,5 +169,22 @@ export function createIndexTable(options: IndexTableOptions): IndexTable {
       )
       return found.map(([row]) => toNumber(row?.entities ?? 0))
     },
+
+    async countShort(ranges, maxRows, call) {
+      const found = await unionOf(
+        ranges.map((range) => ({ range, limit: maxRows + 1 })),
+        {
+          maxParts: flavor.unionParts,
+          maxPreparedParts: 0,
+          statementOf: ({ range, limit }) => statements.countShort(range, maxRows + 1, limit),
+          toEmpty: ({ range }) => ({ range, limit: 0 }),
+          select: (statement) => select(statement, call),
+        },
+      )
+      return found.map(([row]) => {
+        const counted = row?.entities ?? null
+        return counted === null ? undefined : toNumber(counted)
+      })
+    },
   }
 }

@@ -23,8 +23,8 @@ export function joinedScans(
   entityTable: string,
 ): Pick<IndexStatements, 'scanEntities' | 'scanVersions'> {
   const ofEntity = (column: string): RawBuilder<unknown> => sql.ref(`${ENTITY}.${column}`)
-  const rows = flavor.joinSource(sql`${sql.table(spec.table)} AS ${sql.ref(ROW)}`, 'PRIMARY')
-  const entities = flavor.joinSource(sql`${sql.table(entityTable)} AS ${sql.ref(ENTITY)}`, 'id')
+  const rows = flavor.selectSource(sql`${sql.table(spec.table)} AS ${sql.ref(ROW)}`, 'PRIMARY')
+  const entities = flavor.selectSource(sql`${sql.table(entityTable)} AS ${sql.ref(ENTITY)}`, 'id')
   const from = sql`${rows} LEFT JOIN ${entities} ON ${ofEntity('id')} = ${sql.ref(`${ROW}.entity_id`)}`
   const version = sql`${ofEntity('version')} AS ${sql.ref(VERSION)}`
   const updated = sql`${flavor.microsOf(ofEntity('updated'))} AS ${sql.ref(UPDATED)}`

@@ -26,7 +26,7 @@ export interface Parts<Item> {
   /** Largest number of parts of a statement that is kept prepared, see `Flavor.preparedParts`. */
   readonly maxPreparedParts: number
   statementOf(item: Item): ParameterizedSql
-  /** Returns an item whose statement has the same shape, and no rows, at no cost for the server. */
+  /** Returns an item whose statement has the same shape, at no cost for the server. Its rows are left out. */
   toEmpty(item: Item): Item
   select(statement: ParameterizedSql): Promise<readonly Row[]>
 }
@@ -98,7 +98,7 @@ async function fill<Item>(chunk: readonly Part<Item>[], parts: Parts<Item>): Pro
     keep,
   })
   const byPart = chunk.map((): Row[] => [])
-  for (const row of found) byPart[toNumber(row[PART])]!.push(row)
+  for (const row of found) byPart[toNumber(row[PART])]?.push(row)
   for (const [i, part] of chunk.entries()) part.rows = byPart[i]!
 }
 

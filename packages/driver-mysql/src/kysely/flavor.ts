@@ -86,7 +86,7 @@ export const mysqlFlavor: Flavor = {
   incoming: (column) => sql`VALUES(${sql.ref(column)})`,
   countsChanges: true,
   updateSource: byKey,
-  joinSource: byKey,
+  selectSource: byKey,
   deleteSource: (table, key) => sql`${table} FROM ${byKey(table, key)}`,
   batchedSwap,
   removeOfWinners,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { EntityScan, IndexTable, IndexTableSpec, Key } from '@looseleaf/core/internal'
+import type { EntityScan, IndexTable, IndexTableSpec, Key, KeyRange } from '@looseleaf/core/internal'
 import type { RowDataPacket } from 'mysql2/promise'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startOwnServer } from '../../test/own-server.ts'
@@ -91,6 +91,15 @@ describe.each<[name: string, fill: Fill]>([
     const limit = scans.reduce((sum, scan) => sum + scan.limit, 0)
     await expectFewRows(limit, () => index.scanEntities(scans))
     await expectFewRows(limit, () => index.scanVersions(scans))
+  })
+
+  test.each<[ranges: string, make: () => readonly KeyRange[]]>([
+    ['one user', () => [ofUser(0)]],
+    ['any user', () => [{ prefix: [] }]],
+    ['40 users', () => everyUser()],
+  ])('the server reads few rows for short counts of %s', async (_, make) => {
+    const ranges = make().map(({ prefix }) => ({ prefix }))
+    await expectFewRows(LIMIT * ranges.length, () => index.countShort(ranges, LIMIT - 1))
   })
 })
 

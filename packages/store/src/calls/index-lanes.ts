@@ -6,6 +6,7 @@ import type {
   IndexTable,
   IndexTableSpec,
   JoinedRow,
+  KeyRange,
   Lane,
   VersionedRow,
 } from '@looseleaf/core/internal'
@@ -32,6 +33,8 @@ export interface IndexLanes {
   /** Reads rows with those of their entities that are on this shard. */
   readonly scanEntities: Lane<IndexScan, readonly RowWithEntity[]>
   readonly scanVersions: Lane<IndexScan, readonly RowWithVersion[]>
+  /** Counts the entities of short ranges, see `SHORT_COUNT`; undefined for a longer one. */
+  readonly countShort: Lane<KeyRange, number | undefined>
   readonly local: LocalShare
 }
 
@@ -47,6 +50,8 @@ const SMALL_SCAN_ROWS = 8
 const MAX_SCAN_ROWS = 5_000
 /** Estimated bytes of the included properties of an index row. */
 const INCLUDED_BYTES = 800
+/** Rows up to which a range is short: few enough that its count shares a statement with others. */
+export const SHORT_COUNT = 100
 /** Rows that a scan counts towards `ENOUGH_ROWS` at most, because it may find fewer than its limit. */
 const SURE_ROWS = 16
 
@@ -123,6 +128,12 @@ export function createIndexLanes(
           ),
         )
       },
+    }),
+    countShort: lane(name, 'count', {
+      maxBatch: Math.floor(MAX_SCAN_ROWS / SHORT_COUNT),
+      enoughRows: ENOUGH_ROWS,
+      rowsOf: () => SURE_ROWS,
+      run: (ranges: readonly KeyRange[]) => table.countShort(ranges, SHORT_COUNT),
     }),
   }
 

@@ -98,11 +98,14 @@ export function createReferenceIndex(
     return (order === 'asc' ? within : within.toReversed()).slice(0, limit)
   }
 
-  function countFor(range: KeyRange): number {
+  function countFor(range: KeyRange, maxRows: number): number | undefined {
     check()
     const within = rows.filter((row) => isWithin(row.key, range))
+    if (within.length > maxRows) return undefined
     return new Set(within.map((row) => Buffer.from(row.entityId).toString('hex'))).size
   }
+
+  const countAll = (range: KeyRange): number => countFor(range, Infinity)!
 
   function putClaim(claim: IndexRow): void {
     const { at, claim: before } = claimAt(claim.key)
@@ -194,8 +197,9 @@ export function createReferenceIndex(
       const wanted = new Set(entityIds.map((id) => Buffer.from(id).toString('hex')))
       return rows.filter((row) => wanted.has(Buffer.from(row.entityId).toString('hex')))
     },
-    count: async (range) => countFor(range),
-    countMany: async (ranges) => ranges.map(countFor),
+    count: async (range) => countAll(range),
+    countMany: async (ranges) => ranges.map(countAll),
+    countShort: async (ranges, maxRows) => ranges.map((range) => countFor(range, maxRows)),
   }
 }
 

@@ -67,3 +67,36 @@ export async function countRows(
     }
   }
 }
+
+/**
+ * Counts the index rows of a plan with one range, in statements that calls share. Resolves with undefined if the range is not short on each
+ * shard. With `missing`, leaves out the shards that do not answer.
+ */
+export async function countShortRange(
+  { view, entries }: Sources,
+  { ranges }: QueryPlan,
+  missing: MissingShards | undefined,
+  signal: AbortSignal | undefined,
+): Promise<number | undefined> {
+  const { range, shards } = ranges[0]!
+  const spec = tableSpec(entries[0]!)
+
+  async function countOn(shard: number): Promise<number | undefined> {
+    const lanes = view.lanes(shard)
+    const ask = (): Promise<number | undefined> => lanes.index(spec).countShort.submit(range, signal)
+    if (missing === undefined) return ask()
+    try {
+      return await lanes.answers.bounded(ask)
+    } catch (error) {
+      missing.leaveOut(error, lanes.shard)
+      return 0
+    }
+  }
+
+  let total = 0
+  for (const count of await Promise.all(shards.map(countOn))) {
+    if (count === undefined) return undefined
+    total += count
+  }
+  return total
+}

@@ -151,7 +151,7 @@ describe('counts that may be short', () => {
   const listen = (): DataStore => {
     for (const shard of memory.shards) {
       const index = shard.index({ table, columns: [{ name: 'list', type: 'string' }] })
-      for (const name of ['scan', 'scanVersions', 'count'] as const) {
+      for (const name of ['scan', 'scanVersions', 'count', 'countShort'] as const) {
         const original = index[name] as (...args: unknown[]) => Promise<unknown>
         Object.assign(index, {
           [name]: (...args: unknown[]) => {
@@ -174,6 +174,18 @@ describe('counts that may be short', () => {
     rowCalls = []
     expect(await store.count(byList, open, { scatter })).toBe(120)
     expect(rowCalls).toContain('count')
+  })
+
+  it('a short count of rows is made by the shards, and a longer one takes another count of each', async () => {
+    await putOpen(60)
+    await store.count(byList, open, { scatter, exact: false })
+    listen()
+    expect(await store.count(byList, open, { scatter, exact: false })).toBe(60)
+    expect(rowCalls).toEqual(['countShort', 'countShort'])
+    await putOpen(200)
+    rowCalls = []
+    expect(await store.count(byList, open, { scatter, exact: false })).toBe(260)
+    expect(rowCalls.toSorted()).toEqual(['count', 'count', 'countShort', 'countShort'])
   })
 
   it('counts of an index whose counts were long begin with a count, until they are short', async () => {

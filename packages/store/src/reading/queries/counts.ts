@@ -2,13 +2,13 @@ import { isLooseleafError, type CallOptions } from '@looseleaf/core'
 import type { ReplicaReadOptions } from '@looseleaf/core/internal'
 import type { IndexProperties, QueryOptions, QueryPage } from '@looseleaf/index-engine'
 import type { OnDamaged, OnUnavailable, QueryPlan } from '@looseleaf/index-engine/internal'
-import { countRows, tablesOf } from './count-rows.ts'
+import { countRows, countShortRange, tablesOf } from './count-rows.ts'
 import type { ProtectedReads } from './protected-reads.ts'
 import type { MatchesToRead, ReadAll } from './read-all.ts'
-import { createShortCounts, SHORT_COUNT } from './short-counts.ts'
+import { createShortCounts } from './short-counts.ts'
+import { SHORT_COUNT } from '../../calls/index-lanes.ts'
 import { costWithout, partialAnswer, type MissingShards } from '../entities/missing-shards.ts'
 import type { PartialCount } from '../entities/partial-answer.ts'
-import { idReader } from '../rows/id-reader.ts'
 import { versionReader } from '../rows/version-reader.ts'
 import type { Completeness } from '../steps/completeness.ts'
 import type { Sources } from '../steps/read.ts'
@@ -71,26 +71,42 @@ export function createCounts(
   const shortCounts = createShortCounts()
 
   /**
-   * Counts the entities of few rows, through lanes. Reads the body only if the row and its entity have different versions. A damaged
+   * Counts the entities of few rows, and checks each. Reads the body only if the row and its entity have different versions. A damaged
    * entity counts as a match. Returns undefined if there are more than `limit`, or if the check took too long.
    */
   async function countFew(
     sources: Sources,
     plan: QueryPlan,
     bounds: Pick<MatchesToRead, 'likelyRows' | 'limit' | 'missing'>,
-    { signal, exact }: CountOptions,
+    { signal }: CountOptions,
   ): Promise<number | undefined> {
     let count = 0
     const add = (): void => void count++
     const options = { signal, onDamaged: add }
-    const checked = plan.rowsTellAnswers ? versionReader : undefined
-    const rows = exact === false ? idReader : checked
+    const rows = plan.rowsTellAnswers ? versionReader : undefined
     try {
       return (await readAll(sources, { plan, options, rows, ...bounds }, add)) ? count : undefined
     } catch (error) {
       if (isLooseleafError(error, 'DEADLINE')) return undefined
       throw error
     }
+  }
+
+  /** Counts the rows of a plan with one range. Returns undefined if there are many, or if the count took too long. */
+  async function countShort(
+    sources: Sources,
+    plan: QueryPlan,
+    missing: MissingShards | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<number | undefined> {
+    const { view } = sources
+    const isTooLong = completeness.deadline(view)
+    await completeness.mayBePending(view, [plan])
+    const left = missing && view.skipping?.begin()
+    const count = await countShortRange(sources, plan, left, signal)
+    if (count === undefined || isTooLong()) return undefined
+    missing?.add(left)
+    return count
   }
 
   /** Counts these plans, as many at the same time as share a statement. */
@@ -122,7 +138,9 @@ export function createCounts(
     const { table } = sources.entries[0]!
     const short = [...countable].filter((i) => plans[i]!.ranges.length === 1 && shortCounts.areLikely(table))
     const shortly = await countEach(short, (i) =>
-      countFew(sources, plans[i]!, { limit: SHORT_COUNT, missing: missing?.[i] }, { exact, ...options }),
+      exact === false
+        ? countShort(sources, plans[i]!, missing?.[i], options.signal)
+        : countFew(sources, plans[i]!, { limit: SHORT_COUNT, missing: missing?.[i] }, options),
     )
     for (const i of short) shortCounts.learn(table, shortly.has(i))
     const byRows = new Set([...countable].filter((i) => !shortly.has(i)))

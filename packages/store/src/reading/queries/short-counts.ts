@@ -1,6 +1,3 @@
-/** Largest number of matches that are counted by reading their rows. Such reads share statements, and counts of any length do not. */
-export const SHORT_COUNT = 100
-
 /** Knows of each index table whether most of its last counts were short. */
 export interface ShortCounts {
   /** True if a count is likely to be short, so that its rows should be read at once. True for the first count. */

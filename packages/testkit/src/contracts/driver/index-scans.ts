@@ -166,6 +166,20 @@ function scansOf({ beforeAll, test }: TestFunctions, bench: Bench, columns: (typ
     }
   })
 
+  test('countShort returns the count of each range with few rows, and undefined for the others', async () => {
+    for (const length of lengthsOf(columns)) {
+      const ranges = Array.from({ length }, randomRange)
+      const alike = Array.from({ length }, (): KeyRange => ({ prefix: [pick(domain[0]!)] }))
+      for (const batch of [ranges, alike])
+        for (const maxRows of [0, 7, 1_000]) {
+          const wanted = batch.map((range) =>
+            matching(rows, range).length > maxRows ? undefined : entitiesIn(range),
+          )
+          expect(await index.countShort(batch, maxRows)).toEqual(wanted)
+        }
+    }
+  })
+
   for (const order of ['asc', 'desc'] as const) {
     test(`pages of every size return each row once, ${order}`, async () => {
       for (const limit of [1, 7, 299, 300]) {
