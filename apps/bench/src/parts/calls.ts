@@ -1,4 +1,4 @@
-import { layoutNames } from '../workload/indexes.ts'
+import { isQueue, layoutNames } from '../workload/indexes.ts'
 import type { ScenarioName } from '../workload/scenarios.ts'
 import type { Part } from './part.ts'
 
@@ -28,7 +28,7 @@ export const calls: Part = {
           await measure(scenario)
           if (ONE_CALLER.includes(scenario)) await measure(scenario, { callers: 1 })
           // Fewer workers with a batch each suit row locks best.
-          if (scenario === 'queue') await measure(scenario, { callers: 8 })
+          if (isQueue(layout)) await measure(scenario, { callers: 8 })
         }
       })
     }

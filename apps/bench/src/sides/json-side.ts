@@ -27,7 +27,7 @@ export const json: SideDefinition = {
   title: 'JSON column',
   server: 'mariadb',
   // MariaDB cannot index the elements of an array, and a unique index does not reach across shards.
-  without: ['tag', 'insertUnique', 'queue'],
+  without: ['tag', 'insertUnique', 'queue', 'wholeQueue'],
   async create(databases, layout) {
     for (const uri of databases) {
       const connection = await createConnection({ uri })

@@ -5,6 +5,7 @@ import { insertRowsOf } from '../bulk/multi-row-insert.ts'
 import { tableRowsOf } from '../bulk/table-rows.ts'
 import {
   benchIndexes,
+  isQueue,
   micros,
   textKey,
   type BenchIndex,
@@ -50,7 +51,7 @@ export const handWritten: SideDefinition = {
   server: 'mariadb',
   async create(databases, layout) {
     await looseleaf.create(databases, layout)
-    if (layout === 'queue') await createJobTable(databases)
+    if (isQueue(layout)) await createJobTable(databases, layout)
   },
   open: async (databases, layout) => openSide(databases, createPlacement(databases.length, layout), layout),
 }
@@ -324,6 +325,6 @@ function openSide(databases: readonly string[], placement: Placement, layout: La
       await Promise.all(pools.map((pool) => pool.end()))
     },
     ...((layout === 'near' || layout === 'nearList') && nearByHand(pools, placement)),
-    ...(layout === 'queue' && queueByHand(pools, router)),
+    ...(isQueue(layout) && queueByHand(pools, router, layout)),
   }
 }

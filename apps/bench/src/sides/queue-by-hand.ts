@@ -1,6 +1,6 @@
 import { msgpackZlibCodec, parseId, type Router } from 'looseleaf'
 import { createConnection, type Pool, type RowDataPacket } from 'mysql2/promise'
-import { micros } from '../workload/indexes.ts'
+import { micros, type LayoutName } from '../workload/indexes.ts'
 import { byShard } from './index-rows.ts'
 import type { Side } from './side.ts'
 
@@ -9,9 +9,10 @@ const LEASE = 60_000_000
 
 /**
  * The queue that a team would write by hand: one table of jobs on the shard of their stripe. A worker locks due jobs, skips those that others have
- * locked, gives them a lease, and commits. With READ COMMITTED no gap between jobs is locked. A deadlock is tried again.
+ * locked, gives them a lease, and commits. With READ COMMITTED no gap between jobs is locked. A deadlock is tried again. In `wholeQueue` a worker
+ * takes from all jobs of a server, as programs do that have not met the waits of many workers for the same rows.
  */
-export async function createJobTable(databases: readonly string[]): Promise<void> {
+export async function createJobTable(databases: readonly string[], layout: LayoutName): Promise<void> {
   for (const uri of databases) {
     const connection = await createConnection({ uri })
     await connection.query(`CREATE TABLE jobs (
@@ -19,7 +20,7 @@ export async function createJobTable(databases: readonly string[]): Promise<void
       stripe VARCHAR(40) CHARACTER SET ascii NOT NULL,
       due BIGINT NOT NULL,
       body LONGBLOB NOT NULL,
-      KEY (stripe, due)
+      KEY (${layout === 'queue' ? 'stripe, due' : 'due'})
     )`)
     await connection.end()
   }
@@ -28,9 +29,11 @@ export async function createJobTable(databases: readonly string[]): Promise<void
 export function queueByHand(
   pools: readonly Pool[],
   router: Router,
+  layout: LayoutName,
 ): Required<Pick<Side, 'fill' | 'takeAndFinish'>> {
   const codec = msgpackZlibCodec()
   const shardOf = (stripe: string): number => router.shardOfKey(Buffer.from(stripe))
+  const ofStripe = layout === 'queue' ? 'stripe = ? AND ' : ''
   const poolOf = (stripe: string): Pool => pools[shardOf(stripe)] as Pool
 
   for (const pool of pools)
@@ -46,8 +49,8 @@ export function queueByHand(
     try {
       await connection.beginTransaction()
       const [rows] = await connection.execute<(RowDataPacket & { id: Buffer; body: Buffer })[]>(
-        `SELECT id, body FROM jobs WHERE stripe = ? AND due <= ? ORDER BY due LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
-        [stripe, now],
+        `SELECT id, body FROM jobs WHERE ${ofStripe}due <= ? ORDER BY due LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
+        layout === 'queue' ? [stripe, now] : [now],
       )
       for (const { body } of rows) codec.decode(body)
       const ids = rows.map(({ id }) => id)

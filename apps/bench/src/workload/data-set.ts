@@ -1,7 +1,7 @@
 import { createRandom, type Random } from '@looseleaf-tooling/kit/random'
 import { asJob, createEntry, publishedAt, withTags, type Entry } from './entry.ts'
 import { placedId, refOf, userId, type Ref } from './ids.ts'
-import { extrasOf, type LayoutName } from './indexes.ts'
+import { extrasOf, isQueue, type LayoutName } from './indexes.ts'
 import { zipf } from './zipf.ts'
 
 /** The data that is stored before measuring. It is the same for all sides and processes. */
@@ -50,7 +50,7 @@ export function openDataSet(options: DataSetOptions, process: number): DataSet {
   const random = createRandom(1 + process)
   const make = (number: number): Entry => {
     const entry = createEntry(number, userId(number % users), shape)
-    if (layout === 'queue') return asJob(entry, number)
+    if (isQueue(layout)) return asJob(entry, number)
     return layout === 'site' || layout === 'unique' ? withTags(entry, number) : entry
   }
   // Created in advance: creating an entry must not count as part of a call.

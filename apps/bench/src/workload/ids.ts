@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { bucketRouter, deriveId, formatId } from 'looseleaf'
 import { stripe, STRIPES } from './entry.ts'
-import type { LayoutName } from './indexes.ts'
+import { isQueue, type LayoutName } from './indexes.ts'
 
 /** Names an entry in calls. The user is for sides that shard by user. */
 export interface Ref {
@@ -53,7 +53,7 @@ function bucketsOfStripes(): readonly string[] {
 /** Returns the id of entry number `number` in a layout: that of `makeId`, but at the place of its user or stripe if the layout has places. */
 export function placedId(number: number, userCount: number, layout: LayoutName): string {
   const id = makeId(number)
-  if (layout === 'queue') return withBucket(id, bucketsOfStripes()[number % STRIPES]!)
+  if (isQueue(layout)) return withBucket(id, bucketsOfStripes()[number % STRIPES]!)
   if (layout === 'near' || layout === 'nearList') return withBucket(id, bucketIn(userId(number % userCount)))
   return id
 }

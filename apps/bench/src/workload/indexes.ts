@@ -139,6 +139,7 @@ export const layoutNames = [
   'near',
   'nearList',
   'queue',
+  'wholeQueue',
   '0',
   '2',
   '4',
@@ -148,8 +149,8 @@ export type LayoutName = (typeof layoutNames)[number]
 
 /**
  * Returns the indexes of a layout. Most scenarios use `entries`; `site` has the indexes for pages of a site, and `unique` a unique one. In
- * `near` and `nearList` entries have the place of their user, and in `queue` that of their stripe, so all index rows are near. A number stands
- * for that many indexes, each over one string property.
+ * `near` and `nearList` entries have the place of their user, and in `queue` and `wholeQueue` that of their stripe, so all index rows are near. A
+ * number stands for that many indexes, each over one string property.
  */
 export function indexesOf(layout: LayoutName): readonly BenchIndex[] {
   const { user, list, link, tag, time, handle, due } = benchIndexes
@@ -158,9 +159,11 @@ export function indexesOf(layout: LayoutName): readonly BenchIndex[] {
   if (layout === 'unique') return [handle]
   if (layout === 'near') return [user]
   if (layout === 'nearList') return [list]
-  if (layout === 'queue') return [due]
+  if (isQueue(layout)) return [due]
   return Array.from({ length: extrasOf(layout) }, (_, number) => extraIndex(number))
 }
+
+export const isQueue = (layout: LayoutName): boolean => layout === 'queue' || layout === 'wholeQueue'
 
 export function extrasOf(layout: LayoutName): number {
   const number = Number(layout)

@@ -58,6 +58,13 @@ const get = async (side: Side, ref: Ref): Promise<void> => found(await side.get(
 const takeAndFinish = (side: Side, from: string, limit: number): Promise<number> =>
   side.takeAndFinish?.(from, limit) ?? Promise.reject(new Error('The side has no queue.'))
 
+async function takeJobs(side: Side, data: DataSet): Promise<void> {
+  let finished = 0
+  // Other callers may have taken some of the jobs that a caller wants.
+  while (finished < JOBS)
+    finished += await takeAndFinish(side, stripe(data.random.below(STRIPES)), JOBS - finished)
+}
+
 /** All scenarios. Within a layout, reads come first, so that all sides read the same data before any side inserts. */
 export const scenarios = {
   get: {
@@ -200,17 +207,24 @@ export const scenarios = {
     description: `${JOBS} due jobs are taken under a lease, from one or more of ${STRIPES} stripes; each is finished by a write of its own and is due again`,
     layout: 'queue',
     isLate: true,
-    async call(side, data) {
-      let finished = 0
-      // Other callers may have taken some of the jobs that a caller wants.
-      while (finished < JOBS)
-        finished += await takeAndFinish(side, stripe(data.random.below(STRIPES)), JOBS - finished)
-    },
+    call: takeJobs,
+  },
+  wholeQueue: {
+    description: 'the same, but by hand jobs have no stripes: a caller takes the first due jobs of a server',
+    layout: 'wholeQueue',
+    isLate: true,
+    call: takeJobs,
   },
 } as const satisfies Record<string, Scenario>
 
 export type ScenarioName = keyof typeof scenarios
 export const scenarioNames = Object.keys(scenarios) as ScenarioName[]
 /** Scenarios of entities near their user or stripe. */
-export const nearScenarios: readonly ScenarioName[] = ['nearPage', 'nearInsert', 'nearList', 'queue']
+export const nearScenarios: readonly ScenarioName[] = [
+  'nearPage',
+  'nearInsert',
+  'nearList',
+  'queue',
+  'wholeQueue',
+]
 export const scenarioOf = (name: ScenarioName): Scenario => scenarios[name]

@@ -5,12 +5,13 @@ import { circumstances } from '../faults/results.ts'
 import { runGrowth } from './run-growth.ts'
 
 const usage = `Usage: pnpm growth [--entities 5000] [--seconds 0] [--kills] [--seed 1] [--sizes 2,3,5,2] [--writers 8] [--readers 2]
-                   [--consumers 2] [--clients 2] [--rest 10] [--movers 2] [--baseline 10] [--speed 1] [--mysql] [--json]
+                   [--consumers 2] [--clients 2] [--rest 10] [--movers 2] [--baseline 10] [--speed 1] [--rate N] [--mysql] [--json]
 
 Grows and shrinks a store on real servers while processes write, read, follow and clean it, and compares everything with a model.
   --seconds   least time of the growing and shrinking, which is repeated until then
   --kills     kills and stops movers, writers and servers all the time
   --rest      pause of each caller after a call, in milliseconds
+  --rate      the most rows that each mover copies or deletes in a second; default: no limit
   --mysql     on MySQL, whose server LOOSELEAF_MYSQLD names`
 
 const { values } = parseArgs({
@@ -27,6 +28,7 @@ const { values } = parseArgs({
     movers: { type: 'string', default: '2' },
     baseline: { type: 'string', default: '10' },
     speed: { type: 'string', default: '1' },
+    rate: { type: 'string' },
     kills: { type: 'boolean', default: false },
     mysql: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
@@ -53,6 +55,7 @@ async function main(): Promise<void> {
       restMs: Number(values.rest),
       movers: Number(values.movers),
       speed: Number(values.speed),
+      rowsPerSecond: values.rate === undefined ? undefined : Number(values.rate),
       kills: values.kills,
       onEvent: (text) =>
         console.error(`${((performance.now() - began) / 1_000).toFixed(1).padStart(7)} s  ${text}`),

@@ -148,4 +148,6 @@ export interface GrowthConfig {
   readonly leaseMs: number
   /** Times of the store and the mover run so many times as fast. */
   readonly speed: number
+  /** For a mover: the most rows that it copies or deletes in a second. Default: no limit. */
+  readonly rowsPerSecond?: number | undefined
 }

@@ -42,6 +42,8 @@ export interface GrowthOptions {
   readonly kills: boolean
   /** Times of stores and movers run so many times as fast. */
   readonly speed: number
+  /** The most rows that each mover copies or deletes in a second. Default: no limit. */
+  readonly rowsPerSecond?: number | undefined
   /** Called with what happens, for people. */
   readonly onEvent?: ((text: string) => void) | undefined
 }
@@ -94,6 +96,7 @@ export async function runGrowth(options: GrowthOptions): Promise<GrowthRun> {
     earlier: [],
     leaseMs: LEASE_MS,
     speed,
+    rowsPerSecond: options.rowsPerSecond,
   })
   try {
     await crew.begin(options.readers, options.consumers)

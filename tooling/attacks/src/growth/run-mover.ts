@@ -8,10 +8,11 @@ import type { Role } from './records.ts'
 /** Does one job of `store.shards`, and ends. */
 export async function runMover(worker: GrowthWorker, { shards }: DataStore): Promise<void> {
   const { recorder, config } = worker
-  const { role, plan, shard, leaseMs } = config
+  const { role, plan, shard, leaseMs, rowsPerSecond } = config
   const steps = new Map<number, string>()
   const options = {
     leaseMs,
+    rowsPerSecond,
     onProgress({ move, step, counts }: MoveProgress) {
       if (steps.get(move) === step) return
       steps.set(move, step)
