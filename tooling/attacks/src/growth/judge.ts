@@ -36,6 +36,8 @@ export interface Verdict {
   readonly failed: Readonly<Record<string, number>>
   readonly failedInOutages: Readonly<Record<string, number>>
   readonly times: { readonly before: CallTimes; readonly during: CallTimes }
+  /** Longest time of each kind of call during the moves, in milliseconds. */
+  readonly slowest: Readonly<Record<string, number>>
   /** Violations, in words. */
   readonly wrongs: readonly string[]
 }
@@ -64,8 +66,15 @@ export function judge(
   const before: number[] = []
   const during: number[] = []
   const counts = { reads: 0, queries: 0, incomplete: 0, expected: 0, changes: 0, gone: 0 }
-  const timed = (from: number, to: number): void =>
-    void (from < movedFrom ? before : during).push((to - from) / 1_000)
+  const slowest: Record<string, number> = {}
+  function timed(call: string, from: number, to: number): void {
+    const milliseconds = (to - from) / 1_000
+    if (from < movedFrom) before.push(milliseconds)
+    else {
+      during.push(milliseconds)
+      slowest[call] = Math.max(slowest[call] ?? 0, Math.round(milliseconds))
+    }
+  }
   const fail = (record: ErrorRecord): void => {
     const text = `${record.call}: ${record.code}`
     const mayFail = record.retryable || record.code === 'OUTCOME_UNKNOWN'
@@ -79,7 +88,7 @@ export function judge(
     for (const record of records) {
       if (record.kind === 'sight') {
         counts.reads++
-        if (record.call !== 'update') timed(record.from, record.to)
+        if (record.call !== 'update') timed(record.call, record.from, record.to)
         const entity = entities.get(record.number)
         if (entity === undefined || !maySee(entity, record.state, record.from, record.to))
           wrongs.push(
@@ -92,7 +101,7 @@ export function judge(
           if (record.to - record.from < QUERY_TIME_US && !isIn(outages, record.from, record.to))
             wrongs.push(`A page of ${record.request.index} is not complete, though every server is up`)
         }
-        timed(record.from, record.to)
+        timed(record.paged ? 'all pages of a query' : 'query', record.from, record.to)
         counts.expected += judgeQuery(entities, record, wrongs)
       } else if (record.kind === 'error') fail(record)
       else if (record.kind === 'wrong') wrongs.push(record.message)
@@ -105,7 +114,7 @@ export function judge(
   const writes = [...entities.values()].flatMap((entity) =>
     entity.writes.filter((write) => write !== undefined),
   )
-  for (const { start, end, outcome } of writes) if (outcome === 'acknowledged') timed(start, end)
+  for (const { start, end, outcome } of writes) if (outcome === 'acknowledged') timed('write', start, end)
   wrongs.push(...judgeNames(entities))
   const withOutcome = (outcome: string): number => writes.filter((write) => write.outcome === outcome).length
   return {
@@ -116,6 +125,7 @@ export function judge(
     failed,
     failedInOutages,
     times: { before: timesOf(before), during: timesOf(during) },
+    slowest,
     wrongs,
   }
 }
