@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineIndex } from '@looseleaf/index-engine'
-import { DataStore, type MoveReport, type MoveStep } from '@looseleaf/store'
+import { DataStore, type MoveReport } from '@looseleaf/store'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, vi, type TestContext } from 'vitest'
 import { shardsFrom } from '../src/config/shards-from.ts'
@@ -32,11 +32,11 @@ export interface MoveProject {
   /** Starts a command in a process of its own. */
   start(line: string): Running
   /** Begins the move of half of the buckets of shard 0, and stops it when it enters a step. Returns its number. */
-  stoppedMove(step: MoveStep): Promise<number>
+  stoppedMove(step: MoveReport['state']): Promise<number>
   /** Returns the move that is not over; undefined if there is none. */
   openMove(): Promise<MoveReport | undefined>
   /** Waits until a move has saved its first progress in this step. */
-  moveIn(step: MoveStep): Promise<MoveReport>
+  moveIn(step: MoveReport['state']): Promise<MoveReport>
   /** Ends the lease of a dead process, as time does. */
   endLease(move: number): Promise<void>
   /** Expects every entity in scans and in the index. */

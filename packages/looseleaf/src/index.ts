@@ -93,6 +93,12 @@ export {
   type IndexStatus,
   type ListOptions,
   type ListPage,
+  type MoveOptions,
+  type MovePlan,
+  type MoveProgress,
+  type MoveReport,
+  type MoveRequest,
+  type PlannedMove,
   type PolicyChange,
   type PutOptions,
   type PartialAnswer,
@@ -200,20 +206,3 @@ export {
   type BatchWrites,
 } from '@looseleaf/kinds'
 export { defineConfig, shardsFrom, type LooseleafConfig } from '@looseleaf/cli'
-export type {
-  BucketSize,
-  CountedMove,
-  MoveCommands,
-  MoveCounts,
-  MoveOptions,
-  MovePlan,
-  MoveProgress,
-  MoveReport,
-  MoveRequest,
-  ListMovesOptions,
-  MoveStep,
-  NotedWaits,
-  PlannedMove,
-  SealTimes,
-  Verification,
-} from '@looseleaf/mover'

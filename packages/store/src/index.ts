@@ -55,22 +55,13 @@ export type { ListedShard, ListShardsOptions } from './shards/list-shards.ts'
 export type { RepairReport } from './shards/repair-shards.ts'
 export type { StoreShards } from './shards/store-shards.ts'
 export type {
-  BucketSize,
-  CountedMove,
-  MoveCommands,
-  MoveCounts,
   MoveOptions,
   MovePlan,
   MoveProgress,
   MoveReport,
   MoveRequest,
-  ListMovesOptions,
-  MoveStep,
-  NotedWaits,
   PlannedMove,
-  SealTimes,
-  Verification,
-} from '@looseleaf/mover'
+} from '@looseleaf/mover/internal'
 export type { StoreStats } from './store-stats.ts'
 export type { SlowCall } from './observing/slow-calls.ts'
 export type { Trace } from './observing/trace.ts'

@@ -4,7 +4,7 @@ import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { isLong } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, test } from 'vitest'
 import { dyingDriver } from '../../../cleaner/test/broken-driver.ts'
-import type { MoveProgress } from '@looseleaf/mover'
+import type { MoveProgress } from '@looseleaf/store'
 import { moveBuckets, movesOf, resumeMoves, undoMove } from '@looseleaf/mover/internal'
 import {
   checkIndexes,

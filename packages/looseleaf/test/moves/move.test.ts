@@ -1,11 +1,10 @@
 import { formatId, parseId, type Shard } from '@looseleaf/core'
 import { bucketsIn } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import type { DataStore } from '@looseleaf/store'
+import type { DataStore, MoveProgress, MoveReport } from '@looseleaf/store'
 import { entitiesIn, loadOwn, processName, shardAt } from '@looseleaf/protocol/internal'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import type { MoveProgress, MoveReport } from '@looseleaf/mover'
 import { moveBuckets, movesOf, resumeMoves, undoMove } from '@looseleaf/mover/internal'
 
 import {

@@ -1,8 +1,7 @@
 import type { CallOptions, LooseleafError } from '@looseleaf/core'
 import { formatRanges, isOfShard } from '@looseleaf/core/internal'
 import { isRemoved, type EngineContext } from '@looseleaf/index-engine/internal'
-import type { BucketSize } from '@looseleaf/mover'
-import { sizesOn, totalOf } from '@looseleaf/mover/internal'
+import { sizesOn, totalOf, type BucketSize } from '@looseleaf/mover/internal'
 import { createThrottle } from '@looseleaf/protocol/internal'
 
 export interface ListShardsOptions extends CallOptions {

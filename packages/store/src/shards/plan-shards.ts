@@ -1,7 +1,6 @@
 import type { CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import type { MovePlan, MoveRequest } from '@looseleaf/mover'
-import { planMoves } from '@looseleaf/mover/internal'
+import { planMoves, type MovePlan, type MoveRequest } from '@looseleaf/mover/internal'
 import { NOTED_MS, type FailureReport } from '../failures/failure-note.ts'
 import { readFailures } from '../failures/read-failures.ts'
 

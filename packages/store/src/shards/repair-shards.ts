@@ -8,8 +8,7 @@ import {
   type EngineContext,
   type ShardAnswers,
 } from '@looseleaf/index-engine/internal'
-import type { MoveOptions, MoveReport } from '@looseleaf/mover'
-import { createMoveLine, openMoves } from '@looseleaf/mover/internal'
+import { createMoveLine, openMoves, type MoveOptions, type MoveReport } from '@looseleaf/mover/internal'
 import { beginTarget, loadOwn, ownerFaults } from '@looseleaf/protocol/internal'
 import { addShard } from './add-shard.ts'
 

@@ -1,14 +1,6 @@
 import type { CallOptions } from '@looseleaf/core'
 import { checkOptions, requireKind, type OptionKind } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import type {
-  ListMovesOptions,
-  MoveOptions,
-  MovePlan,
-  MoveReport,
-  MoveRequest,
-  PlannedMove,
-} from '@looseleaf/mover'
 import {
   drainShard,
   listMovesOptionKinds,
@@ -18,6 +10,12 @@ import {
   rebalanceShards,
   stopDraining,
   undoMove,
+  type ListMovesOptions,
+  type MoveOptions,
+  type MovePlan,
+  type MoveReport,
+  type MoveRequest,
+  type PlannedMove,
 } from '@looseleaf/mover/internal'
 import { optionsOf } from '../call-options.ts'
 import type { StoreCalls } from '../observing/store-calls.ts'

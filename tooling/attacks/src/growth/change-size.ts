@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isLooseleafError } from '@looseleaf/core'
-import type { MoveReport } from '@looseleaf/mover'
-import type { DataStore } from '@looseleaf/store'
+import type { DataStore, MoveReport } from '@looseleaf/store'
 import type { Crew, Job } from './crew.ts'
 import { plansFor } from './layouts.ts'
 

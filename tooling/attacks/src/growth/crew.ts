@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { createProcesses, type Process } from '../lab/processes.ts'
-import type { PlannedMove } from '@looseleaf/mover'
+import type { PlannedMove } from '@looseleaf/store'
 import type { GrowthConfig, GrowthRecord, Role } from './records.ts'
 
 export interface Member {

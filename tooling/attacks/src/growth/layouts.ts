@@ -1,4 +1,4 @@
-import type { PlannedMove } from '@looseleaf/mover'
+import type { PlannedMove } from '@looseleaf/store'
 import { formatRanges, parseRanges } from '@looseleaf/core/internal'
 
 /** Returns the moves after which these shards have all buckets, evenly. `owned` are the buckets of each shard, as ranges. */

@@ -1,4 +1,4 @@
-import type { PlannedMove } from '@looseleaf/mover'
+import type { PlannedMove } from '@looseleaf/store'
 import type { Request } from './model.ts'
 
 /*

@@ -1,6 +1,5 @@
 import { isLooseleafError } from '@looseleaf/core'
-import type { MoveProgress, MoveReport } from '@looseleaf/mover'
-import type { DataStore } from '@looseleaf/store'
+import type { DataStore, MoveProgress, MoveReport } from '@looseleaf/store'
 import { moment } from '../lab/records.ts'
 import { recordError, type GrowthWorker } from './growth-worker.ts'
 import type { Role } from './records.ts'

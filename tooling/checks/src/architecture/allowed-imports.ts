@@ -87,6 +87,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
     workspace: ['@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/protocol'],
     thirdParty: [],
     neverReaches: noDriver,
+    mainEntry: false,
     moreEntries: ['internal'],
   },
   '@looseleaf/changes': {
@@ -149,7 +150,6 @@ export const packages: Readonly<Record<string, Allowance>> = {
       '@looseleaf/driver-mysql',
       '@looseleaf/driver-sqlite',
       '@looseleaf/kinds',
-      '@looseleaf/mover',
       '@looseleaf/store',
     ],
     thirdParty: [],

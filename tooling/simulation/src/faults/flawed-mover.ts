@@ -1,5 +1,5 @@
 import type { Driver, Time } from '@looseleaf/core'
-import type { MoverStore } from '@looseleaf/mover'
+import type { MoverStore } from '@looseleaf/mover/internal'
 import { changed } from '@looseleaf-tooling/kit/changed-driver'
 import { withoutFlush } from './flawed-process.ts'
 import type { Flaw } from './flaws.ts'

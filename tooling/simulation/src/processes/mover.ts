@@ -1,13 +1,15 @@
 import { isLooseleafError, parseId, type Time } from '@looseleaf/core'
 import { bucketsIn, unionOfRanges } from '@looseleaf/core/internal'
 import { bucketOfRow, deriveEntryRows } from '@looseleaf/index-engine/internal'
-import type { MoveOptions, MoveReport, MoverStore } from '@looseleaf/mover'
 import {
   drainShard,
   moveBuckets,
   movesOf,
   resumeMoves,
   undoMove,
+  type MoveOptions,
+  type MoverStore,
+  type MoveReport,
   type Tuned,
 } from '@looseleaf/mover/internal'
 import type { DataStore } from '@looseleaf/store'

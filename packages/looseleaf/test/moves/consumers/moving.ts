@@ -1,6 +1,5 @@
-import type { DataStore } from '@looseleaf/store'
+import type { DataStore, MoveProgress, PlannedMove } from '@looseleaf/store'
 import { expect } from 'vitest'
-import type { MoveProgress, PlannedMove } from '@looseleaf/mover'
 import { moveBuckets, movesOf, resumeMoves } from '@looseleaf/mover/internal'
 import { SOME_BUCKETS } from '../stores.ts'
 
