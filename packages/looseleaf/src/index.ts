@@ -116,6 +116,7 @@ export {
   type StoreStats,
   type SlowCall,
   type Trace,
+  type TrainedDictionary,
 } from '@looseleaf/store'
 export {
   consume,

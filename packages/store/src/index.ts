@@ -49,6 +49,7 @@ export type {
   BatchWrite,
 } from './writing/batch/batch-item.ts'
 export type { PolicyChange } from './catalog/policies.ts'
+export type { TrainedDictionary } from './catalog/train-dictionary.ts'
 export type { AddedShard, AddShardOptions } from './shards/add-shard.ts'
 export type { RemoveShardOptions } from './shards/remove-shard.ts'
 export type { ListedShard, ListShardsOptions } from './shards/list-shards.ts'

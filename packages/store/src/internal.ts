@@ -3,7 +3,7 @@
  */
 export { ownerFaults, type OwnerFault } from '@looseleaf/protocol/internal'
 export { optionsOf } from './call-options.ts'
-export type { TrainedDictionary, TrainOptions } from './catalog/train-dictionary.ts'
+export type { TrainOptions } from './catalog/train-dictionary.ts'
 export {
   brokenText,
   inspectBodies,

@@ -9,8 +9,9 @@ import { root } from './repository.ts'
 /** A module of a program whose exports have inferred types. */
 const program = `
 import {
-  bucketRouter, checkIndex, cleanIndex, consume, DataStore, defineIndex, defineKey, defineKind, indexesOf, memoryShards,
-  mysqlShards, readCleanerReport, readConsumers, readDeadLetters, startCleaner, sweep, typed, upgradeKinds, watch,
+  bucketRouter, checkIndex, cleanIndex, cleaning, consume, countNear, DataStore, defineIndex, defineKey, defineKind,
+  evenBuckets, indexesOf, memoryShards, metaOf, mysqlShards, readCleanerReport, readConsumers, readDeadLetters,
+  startCleaner, sweep, typed, upgradeKinds, watch,
 } from 'looseleaf'
 
 export const shards = mysqlShards([{ host: 'shard-0', database: 'app' }])
@@ -54,6 +55,24 @@ export const reads = {
   status: () => store.status(),
   stats: () => store.stats(),
   trace: () => store.trace(async () => {}),
+  indexes: () => store.indexes(),
+  getSome: () => store.getMany(['a'], { onUnavailable: 'skip' }),
+  countSome: () => store.count(byUser, { user: 'a' }, { onUnavailable: 'skip' }),
+  countedPages: () => store.queryMany(byUser, [{ user: 'a' }], { count: true }),
+  batch: () => store.batch([{ insert: {} }, { update: 'a', edit: (bag) => bag }, { delete: 'a' }, tasks.writes.delete('b')]),
+  metaOf: async () => metaOf((await store.get('a'))!),
+  trainDictionary: () => store.trainDictionary(),
+}
+export const growth = {
+  buckets: () => evenBuckets(2),
+  shards: () => store.shards,
+  list: () => store.shards.list(),
+  add: () => store.shards.add('shard-1'),
+  plan: () => store.shards.plan('rebalance'),
+  move: () => store.shards.move({ from: 0, to: 1, buckets: '0' }),
+  drain: () => store.shards.drain(1),
+  moves: () => store.shards.moves(),
+  repair: () => store.shards.repair(),
 }
 export const calls = {
   page: () => byStatus.page({ status: 'open' }),
@@ -64,9 +83,15 @@ export const calls = {
   updateWhere: () => byStatus.updateWhere({ status: 'open' }, { title: 'New' }),
   failed: async () => (await byStatus.deleteWhere({ status: 'open' })).failed,
   upgradeKinds: () => upgradeKinds(store, [Task]),
+  getSome: () => tasks.getMany(['a'], { onUnavailable: 'skip' }),
+  condition: () => byStatus.condition({ status: 'open' }),
+  intersect: () => tasks.intersect([byStatus.condition({ status: 'open' })]),
+  writes: () => tasks.writes,
+  countNear: () => countNear(store, [Task]),
 }
 export const work = {
   cleanIndex: () => cleanIndex(store, 'by_user'),
+  cleaning: () => cleaning(store, 'by_user'),
   checkIndex: () => checkIndex(store, 'by_user'),
   sweep: () => sweep(store),
   startCleaner: () => startCleaner(store),
@@ -80,7 +105,41 @@ export const work = {
 }
 `
 
+/** Exports with the inferred types of parts of results. */
+const programOfParts = `
+import { countNear, DataStore, defineKind, memoryShards, readCleanerReport, startCleaner, typed } from 'looseleaf'
+
+const Task = defineKind('task', { schema: typed<{ title: string }>(), indexes: { byTitle: { by: [{ title: 'string' }] } } })
+const store = await DataStore.open({ shards: memoryShards(2) })
+const tasks = Task.in(store)
+
+export const parts = {
+  shard: () => store.stats().shards[0],
+  status: async () => (await store.status()).shards[0],
+  size: async () => (await store.shards.list())[0]?.size,
+  planned: async () => (await store.shards.plan('rebalance')).moves,
+  move: async () => {
+    const [move] = await store.shards.moves()
+    return move && ([move.counts, move.seals, move.waits, move.verified, move.commands] as const)
+  },
+  cost: async () => (await tasks.byTitle.page({ title: 'a' })).cost,
+  near: async () => (await countNear(store, [Task])).kinds['task']?.indexes,
+  index: async () => (await readCleanerReport(store)).indexes[0],
+  progress: () => startCleaner(store).status().progress,
+}
+`
+
 test('types that a program infers from its calls have names in the package looseleaf', () => {
+  const packages = [...declarationsOf(program).matchAll(/import\("([^"]+)"\)/g)].map(([, from]) => from)
+  expect([...new Set(packages)]).toEqual(['looseleaf'])
+}, 60_000)
+
+test('a program with inferred types of parts of results gets declarations', () => {
+  expect(declarationsOf(programOfParts)).toContain('near: () => Promise<')
+}, 60_000)
+
+/** Compiles a program to declarations. Throws the errors of the compiler. */
+function declarationsOf(text: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'looseleaf-names-'))
   try {
     // Published types, so the packages have to be built.
@@ -88,31 +147,25 @@ test('types that a program infers from its calls have names in the package loose
     mkdirSync(join(folder, 'node_modules'))
     symlinkSync(join(root, 'packages/looseleaf'), join(folder, 'node_modules/looseleaf'))
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
-    writeFileSync(join(folder, 'program.ts'), program)
-    writeFileSync(
-      join(folder, 'tsconfig.json'),
-      JSON.stringify({
-        compilerOptions: {
-          target: 'es2024',
-          module: 'nodenext',
-          strict: true,
-          declaration: true,
-          emitDeclarationOnly: true,
-          skipLibCheck: true,
-          types: ['node'],
-          typeRoots: [join(root, 'node_modules/@types')],
-        },
-        files: ['program.ts'],
-      }),
-    )
+    writeFileSync(join(folder, 'program.ts'), text)
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }))
     const { stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder, '--pretty', 'false'], {
       encoding: 'utf8',
     })
-    expect(stdout).toBe('')
-    const declared = readFileSync(join(folder, 'program.d.ts'), 'utf8')
-    const packages = [...declared.matchAll(/import\("([^"]+)"\)/g)].map(([, from]) => from)
-    expect([...new Set(packages)]).toEqual(['looseleaf'])
+    if (stdout !== '') throw new Error(stdout)
+    return readFileSync(join(folder, 'program.d.ts'), 'utf8')
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-}, 60_000)
+}
+
+const compilerOptions = {
+  target: 'es2024',
+  module: 'nodenext',
+  strict: true,
+  declaration: true,
+  emitDeclarationOnly: true,
+  skipLibCheck: true,
+  types: ['node'],
+  typeRoots: [join(root, 'node_modules/@types')],
+}
