@@ -1,5 +1,5 @@
 export { defineIndex, type IndexDefinition, type IndexOptions } from './definitions/define-index.ts'
-export { defineKey, type KeyFunction, type KeyOptions } from './definitions/key-functions.ts'
+export { defineKey, type KeyFunction } from './definitions/key-functions.ts'
 export type { NearKey } from './keys/near-key.ts'
 export type { IndexedEntity, IndexProperties, Where } from './definitions/property-types.ts'
 export type {

@@ -104,7 +104,7 @@ export type {
   OnUnavailable,
   QueryOrder,
 } from './definitions/index-reader.ts'
-export type { BuiltInKey } from './definitions/key-functions.ts'
+export type { BuiltInKey, KeyOptions } from './definitions/key-functions.ts'
 export { nearKeyOf, type PlacingProperty } from './keys/near-property.ts'
 export { placeOfNear, type Near, type PlaceFunctions } from './keys/near-key.ts'
 export { bucketOfRow, isNearRow, shardOfRow, shardsOfRow } from './keys/shard-of-row.ts'

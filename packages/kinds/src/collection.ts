@@ -8,7 +8,6 @@ import type {
   EntityChange,
   GetOptions,
   IdPage,
-  ListOptions,
   PartialCount,
   PartialEntities,
   QueryExplanation,
@@ -20,6 +19,7 @@ import type {
   ExplainOptions,
   GetManyOptions,
   ListCost,
+  ListOptions,
   QueryIdsOptions,
   QueryManyOptions,
 } from '@looseleaf/store/internal'

@@ -30,29 +30,15 @@ export {
   type IndexOptions,
   type IndexProperties,
   type KeyFunction,
-  type KeyOptions,
   type QueryOptions,
   type QueryPage,
   type Where,
 } from '@looseleaf/index-engine'
 export { deriveId } from '@looseleaf/router'
-export type {
-  BatchCheck,
-  BatchDelete,
-  BatchInsert,
-  BatchItem,
-  BatchOptions,
-  BatchPut,
-  BatchResult,
-  BatchResults,
-  BatchUpdate,
-  BatchWrite,
-} from './writing/batch/batch-item.ts'
-export type { PolicyChange } from './catalog/policies.ts'
+export type { BatchItem, BatchResults, BatchWrite } from './writing/batch/batch-item.ts'
 export type { TrainedDictionary } from './catalog/train-dictionary.ts'
-export type { AddedShard, AddShardOptions } from './shards/add-shard.ts'
-export type { RemoveShardOptions } from './shards/remove-shard.ts'
-export type { ListedShard, ListShardsOptions } from './shards/list-shards.ts'
+export type { AddedShard } from './shards/add-shard.ts'
+export type { ListedShard } from './shards/list-shards.ts'
 export type { RepairReport } from './shards/repair-shards.ts'
 export type { StoreShards } from './shards/store-shards.ts'
 export type {
@@ -67,9 +53,8 @@ export type { StoreStats } from './store-stats.ts'
 export type { SlowCall } from './observing/slow-calls.ts'
 export type { Trace } from './observing/trace.ts'
 export type { ChangesOptions, EntityChange } from './reading/changes/changes.ts'
-export type { CacheOptions } from './reading/freshness/entity-cache.ts'
-export type { ListOptions, ListPage } from './reading/queries/list-page.ts'
-export type { PartialAnswer, PartialCount, PartialEntities } from './reading/entities/partial-answer.ts'
+export type { ListPage } from './reading/queries/list-page.ts'
+export type { PartialCount, PartialEntities } from './reading/entities/partial-answer.ts'
 export type { IdPage } from './reading/queries/id-page.ts'
 export type { CountedPage } from './reading/queries/counts.ts'
 export type { QueryExplanation } from './reading/inspection/explain.ts'
