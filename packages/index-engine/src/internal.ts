@@ -44,7 +44,7 @@ export { encodeCursor, type RowPlace } from './pages/cursor.ts'
 export { expiryOf, hideExpired, hideExpiredOfAny, isExpired } from './pages/hide-expired.ts'
 export { MAX_CONDITIONS, planIntersection, type IntersectionPlan } from './pages/plan-intersection.ts'
 export { planQuery, type QueryPlan } from './pages/plan-query.ts'
-export { MAX_LIMIT, type IndexConditions, type IntersectedBag } from './pages/query-types.ts'
+export { MAX_LIMIT, type IndexConditions, type IntersectedBag, type QueryCost } from './pages/query-types.ts'
 export {
   forEachMatch,
   MAX_PAGE_BYTES,

@@ -1,7 +1,7 @@
 import type { CallOptions, Entity, EntityId, Fate } from '@looseleaf/core'
 import type { FateOptions, ValueOptions } from '@looseleaf/core/internal'
-import type { IndexDefinition, IndexProperties, QueryCost, QueryOptions } from '@looseleaf/index-engine'
-import type { GetAllOptions, OnUnavailable } from '@looseleaf/index-engine/internal'
+import type { IndexDefinition, IndexProperties, QueryOptions } from '@looseleaf/index-engine'
+import type { GetAllOptions, OnUnavailable, QueryCost } from '@looseleaf/index-engine/internal'
 import type {
   ChangesOptions,
   DataStore,

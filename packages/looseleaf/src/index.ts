@@ -63,7 +63,6 @@ export {
   type IntersectionPage,
   type KeyFunction,
   type NearKey,
-  type QueryCost,
   type QueryOptions,
   type QueryPage,
   type Where,

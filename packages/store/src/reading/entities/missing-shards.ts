@@ -1,7 +1,6 @@
 import type { LooseleafError } from '@looseleaf/core'
 import { isOutage } from '@looseleaf/core/internal'
-import type { QueryCost } from '@looseleaf/index-engine'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import type { EngineContext, QueryCost } from '@looseleaf/index-engine/internal'
 import type { PartialAnswer } from './partial-answer.ts'
 
 /** The shards that one answer leaves out. */

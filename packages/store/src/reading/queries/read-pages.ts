@@ -1,12 +1,13 @@
 import type { EntityId, LooseleafError } from '@looseleaf/core'
 import { elapsedBy } from '@looseleaf/core/internal'
-import type { QueryCost, QueryOptions, QueryPage } from '@looseleaf/index-engine'
+import type { QueryOptions, QueryPage } from '@looseleaf/index-engine'
 import {
   MAX_PAGE_BYTES,
   runQuery,
   type ByteBudget,
   type EngineContext,
   type IntersectionPlan,
+  type QueryCost,
   type QueryPlan,
 } from '@looseleaf/index-engine/internal'
 import { damagedHandler, onceForEach } from '../entities/damaged-handler.ts'

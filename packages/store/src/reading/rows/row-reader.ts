@@ -1,7 +1,7 @@
-import type { QueryCost } from '@looseleaf/index-engine'
 import {
   tableSpec,
   type IntersectionPlan,
+  type QueryCost,
   type QueryPlan,
   type QueryPorts,
   type RowPlace,
