@@ -34,17 +34,16 @@ export interface KindPlaces {
   readonly elsewhere: number
   /** Entities without the property, or with one of another type: no bucket is theirs. 0 without `near`. */
   readonly withoutPlace: number
-  /** Rows of the kind's indexes, by the name of the index in the store. */
-  readonly indexes: Readonly<Record<string, IndexPlaces>>
-}
-
-/** Rows that the entities of a kind should have in an index. */
-export interface IndexPlaces {
-  readonly rows: number
-  /** Rows in the bucket of their entity, with which they move and are written. */
-  readonly near: number
-  /** Rows that are on the shard of their entity alone, so that a page reads them together with it. Near rows are, unless their bucket moves. */
-  readonly local: number
+  /** Rows that the entities should have in the indexes of the kind, by the name of the index in the store. */
+  readonly indexes: {
+    readonly [index: string]: {
+      readonly rows: number
+      /** Rows in the bucket of their entity, with which they move and are written. */
+      readonly near: number
+      /** Rows that are on the shard of their entity alone, so that a page reads them together with it. Near rows are, unless their bucket moves. */
+      readonly local: number
+    }
+  }
 }
 
 export interface NearCounts {
@@ -55,8 +54,9 @@ export interface NearCounts {
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
+type CountedRows = Writable<KindPlaces['indexes'][string]>
 type Counted = Writable<Omit<KindPlaces, 'indexes'>> & {
-  readonly indexes: Record<string, Writable<IndexPlaces>>
+  readonly indexes: Record<string, CountedRows>
 }
 
 const KNOWN: OptionKinds<CountNearOptions> = {
@@ -140,7 +140,7 @@ function countRows(
   id: Uint8Array,
   places: PlaceFunctions<number>,
   placement: Placement,
-  counts: Writable<IndexPlaces>,
+  counts: CountedRows,
 ): void {
   const [bucket, shard] = [places.ofId(id), placement.shardOfId(id)]
   for (const key of deriveRows(index, bag).keys) {

@@ -1,4 +1,4 @@
-export type { BatchWriteOptions, BatchWrites } from './batch-writes.ts'
+export type { BatchWrites } from './batch-writes.ts'
 export type { Changes, Edited, Patch } from './checked-patch.ts'
 export type { CheckedWhere, CheckedWheres } from './checked-where.ts'
 export type {
@@ -6,7 +6,6 @@ export type {
   Entities,
   IndexOf,
   ItemChange,
-  ItemChangesOptions,
   List,
   ListItem,
   Page,
@@ -23,16 +22,10 @@ export {
   type KindOptions,
   type PageOf,
 } from './define-kind.ts'
-export {
-  countNear,
-  type CountNearOptions,
-  type IndexPlaces,
-  type KindPlaces,
-  type NearCounts,
-} from './count-near.ts'
+export { countNear, type KindPlaces, type NearCounts } from './count-near.ts'
 export { indexesOf } from './indexes-of.ts'
 export type { Failure } from './fate.ts'
-export type { Condition, ConditionOptions, IntersectOptions } from './intersect.ts'
+export type { Condition } from './intersect.ts'
 export type { Reference } from './reference.ts'
 export { typed, type Schema } from './schema.ts'
 export type { Item, Upgrade } from './shape.ts'
@@ -40,4 +33,3 @@ export { upgradeKinds, type UpgradeResult } from './upgrade-kinds.ts'
 export type { ChangedWhere } from './where-changes.ts'
 export type { WhereOf } from './where.ts'
 export { unset } from './unset.ts'
-export type { BulkOptions, DuplicateKeyError, Fate, SomeFailedError } from '@looseleaf/core'

@@ -1,5 +1,5 @@
 // Compiled and never run. Checks the types of results, and that mistakes do not compile.
-import type { EntityId } from '@looseleaf/core'
+import type { EntityId, Fate } from '@looseleaf/core'
 import { unchanged, type DataStore, type PartialCount, type PartialEntities } from '@looseleaf/store'
 import { z } from 'zod'
 import {
@@ -7,7 +7,6 @@ import {
   typed,
   unset,
   type Entities,
-  type Fate,
   type Item,
   type ItemOf,
   type PageOf,

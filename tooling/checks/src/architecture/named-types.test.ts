@@ -109,7 +109,7 @@ export const work = {
 const programOfParts = `
 import { countNear, DataStore, defineKind, memoryShards, readCleanerReport, startCleaner, typed } from 'looseleaf'
 
-const Task = defineKind('task', { schema: typed<{ title: string }>(), indexes: { byTitle: { by: [{ title: 'string' }] } } })
+const Task = defineKind('task', { schema: typed<{ title: string }>(), indexes: { byTitle: { by: [{ title: 'string' }], include: ['title'] } } })
 const store = await DataStore.open({ shards: memoryShards(2) })
 const tasks = Task.in(store)
 
@@ -123,6 +123,7 @@ export const parts = {
     return move && ([move.counts, move.seals, move.waits, move.verified, move.commands] as const)
   },
   cost: async () => (await tasks.byTitle.page({ title: 'a' })).cost,
+  listed: async () => (await tasks.byTitle.list({ title: 'a' })).items,
   near: async () => (await countNear(store, [Task])).kinds['task']?.indexes,
   index: async () => (await readCleanerReport(store)).indexes[0],
   progress: () => startCleaner(store).status().progress,
