@@ -11,4 +11,4 @@ export {
   type DeadLetter,
 } from './report/manage-consumers.ts'
 export { readConsumers, type ConsumerReport, type ConsumerShardReport } from './report/read-consumers.ts'
-export { watch, type WatchedPage, type WatchOptions } from './watch/watch.ts'
+export { watch, type WatchedPage } from './watch/watch.ts'

@@ -128,7 +128,6 @@ export {
   type DeadLetter,
   type Handler,
   type WatchedPage,
-  type WatchOptions,
 } from '@looseleaf/changes'
 export {
   checkIndex,
@@ -138,7 +137,6 @@ export {
   readCleanerReport,
   startCleaner,
   sweep,
-  type CheckOptions,
   type CheckResult,
   type Cleaner,
   type CleanerOptions,
@@ -149,7 +147,6 @@ export {
   type CleanResult,
   type IndexReport,
   type Problem,
-  type SweepOptions,
   type Tally,
 } from '@looseleaf/cleaner'
 export {
