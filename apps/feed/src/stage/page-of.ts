@@ -1,4 +1,4 @@
-import type { Link } from '@looseleaf/console'
+import type { Link } from '@looseleaf/console/kit'
 import type { Bag } from 'looseleaf'
 import { Entry } from '../kinds/entry.ts'
 import { Person } from '../kinds/person.ts'

@@ -25,7 +25,11 @@ export interface ActPage {
   /** Names of the acts that its buttons request, such as `add`. The page lists only these acts. */
   readonly acts: readonly string[]
   /** Renders the refreshed part without the list of acts. */
-  part(acts: KnownActs): Promise<ActPagePart>
+  part(acts: KnownActs): Promise<{
+    readonly body: Html
+    /** State of the page as a sentence for screen readers. Default: the last act. */
+    readonly news?: string | undefined
+  }>
   /** Returns the act that a button requests; undefined if there is none on this subject. */
   plan(name: string, about: string): PlannedAct | undefined
 }
@@ -36,12 +40,6 @@ export interface KnownActs {
   /** The last acts that have ended, the newest first. */
   readonly ended: readonly Act[]
   readonly running: readonly RunningAct[]
-}
-
-export interface ActPagePart {
-  readonly body: Html
-  /** State of the page as a sentence for screen readers. Default: the last act. */
-  readonly news?: string | undefined
 }
 
 export interface ServedPage {
