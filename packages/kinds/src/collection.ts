@@ -3,7 +3,6 @@ import type { FateOptions, ValueOptions } from '@looseleaf/core/internal'
 import type { IndexDefinition, IndexProperties, QueryOptions } from '@looseleaf/index-engine'
 import type { GetAllOptions, OnUnavailable, QueryCost } from '@looseleaf/index-engine/internal'
 import type {
-  ChangesOptions,
   DataStore,
   EntityChange,
   GetOptions,
@@ -14,6 +13,7 @@ import type {
 } from '@looseleaf/store'
 import type {
   AnswerOf,
+  ChangesOptions,
   CountOptions,
   ExistsOptions,
   ExplainOptions,

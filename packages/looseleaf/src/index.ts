@@ -75,7 +75,6 @@ export {
   unchanged,
   type Edit,
   type WriteOptions,
-  type ChangesOptions,
   type CountedPage,
   type BatchItem,
   type BatchResults,

@@ -40,7 +40,6 @@ export type { TrainedDictionary } from './catalog/train-dictionary.ts'
 export type { AddedShard } from './shards/add-shard.ts'
 export type { ListedShard } from './shards/list-shards.ts'
 export type { RepairReport } from './shards/repair-shards.ts'
-export type { StoreShards } from './shards/store-shards.ts'
 export type {
   MoveOptions,
   MovePlan,
@@ -49,10 +48,11 @@ export type {
   MoveRequest,
   PlannedMove,
 } from '@looseleaf/mover/internal'
+export type { StoreShards } from './shards/store-shards.ts'
 export type { StoreStats } from './store-stats.ts'
 export type { SlowCall } from './observing/slow-calls.ts'
 export type { Trace } from './observing/trace.ts'
-export type { ChangesOptions, EntityChange } from './reading/changes/changes.ts'
+export type { EntityChange } from './reading/changes/changes.ts'
 export type { ListPage } from './reading/queries/list-page.ts'
 export type { PartialCount, PartialEntities } from './reading/entities/partial-answer.ts'
 export type { IdPage } from './reading/queries/id-page.ts'

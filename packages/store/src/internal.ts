@@ -30,6 +30,7 @@ export { NOTED_MS, type FailureReport } from './failures/failure-note.ts'
 export { probeShards, type ShardProbe } from './failures/probe-shards.ts'
 export { readFailures, type ReadFailuresOptions } from './failures/read-failures.ts'
 export { readReplicas, type ReplicaReport } from './reading/inspection/replica-report.ts'
+export type { ChangesOptions } from './reading/changes/changes.ts'
 export type { ReplicaStats } from './reading/freshness/replica-reads.ts'
 export {
   inspectEntity,
