@@ -17,8 +17,8 @@ import {
   msgpackFormat,
   msgpackZlibCodec,
   type BodyFormat,
-  type EnvelopeCodecOptions,
 } from './index.ts'
+import type { EnvelopeCodecOptions } from './envelope-options.ts'
 import { tunedEnvelopeCodec } from './envelope-codec.ts'
 
 const uncompressed = envelopeCodec({ compression: 'none' })

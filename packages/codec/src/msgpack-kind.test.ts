@@ -6,7 +6,8 @@ import { codeOf } from '@looseleaf-tooling/kit/errors'
 import { expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
 import { envelope } from '../test/envelope.ts'
-import { envelopeCodec, jsonFormat, type EnvelopeCodecOptions } from './index.ts'
+import type { EnvelopeCodecOptions } from './envelope-options.ts'
+import { envelopeCodec, jsonFormat } from './index.ts'
 import { kindInBag } from './msgpack-kind.ts'
 
 const kinds = fc.oneof(

@@ -42,7 +42,6 @@ export {
   msgpackFormat,
   msgpackZlibCodec,
   type BodyFormat,
-  type EnvelopeCodecOptions,
 } from '@looseleaf/codec'
 export {
   bucketOfId,

@@ -1,4 +1,4 @@
-import { envelopeCodec, msgpackZlibCodec, type EnvelopeCodecOptions } from '@looseleaf/codec'
+import { envelopeCodec, msgpackZlibCodec } from '@looseleaf/codec'
 import { parseId, type Codec, type Driver, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { keepOpen } from '@looseleaf/testkit'
@@ -14,7 +14,9 @@ beforeEach(async () => {
 
 const time: Time = { now: () => Date.now(), sleep: async () => {} }
 
-async function open(options: EnvelopeCodecOptions = { dictionary: true }, codec?: Codec): Promise<DataStore> {
+type CodecOptions = Parameters<typeof envelopeCodec>[0]
+
+async function open(options: CodecOptions = { dictionary: true }, codec?: Codec): Promise<DataStore> {
   const store = await DataStore.open({
     shards: keepOpen(driver),
     codec: codec ?? envelopeCodec(options),
