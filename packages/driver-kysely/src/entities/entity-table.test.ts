@@ -72,6 +72,10 @@ describe('writes with a stale epoch', () => {
       shard.entities.insert([{ id: A, version: 1, body: text }], { epoch }),
     )
 
+  const one = (...steps: readonly Step[]) =>
+    shard.act(steps, () => shard.entities.insert([{ id: B, version: 1, body: text }], { epoch }))
+  const isTimely = (): boolean => shard.sent.at(-1)!.sql.includes('<= NOW')
+
   test('an insert is rejected if the database reports the fence, and the catalog has another epoch', async () => {
     expect(await insert([EPOCH, { rows: [{ epoch: 2 }] }])).toMatchObject(refused)
   })
@@ -85,9 +89,6 @@ describe('writes with a stale epoch', () => {
   })
 
   test('the inserts after one that was refused for its time read the floor at once, for a while', async () => {
-    const one = (...steps: readonly Step[]) =>
-      shard.act(steps, () => shard.entities.insert([{ id: B, version: 1, body: text }], { epoch }))
-    const isTimely = (): boolean => shard.sent.at(-1)!.sql.includes('<= NOW')
     expect(await one(['INSERT', { changed: 1 }])).toEqual(won(undefined))
     expect(isTimely()).toBe(true)
     expect(await insert(here, ['INSERT', { changed: 1 }])).toEqual(won(undefined))
@@ -96,6 +97,12 @@ describe('writes with a stale epoch', () => {
       expect(isTimely()).toBe(false)
     }
     await one(['INSERT', { changed: 1 }])
+    expect(isTimely()).toBe(true)
+  })
+
+  test('an insert that is refused for its version makes no later insert read the floor', async () => {
+    expect(await insert(here, ['INSERT', { fault: 'fence-refused' }])).toMatchObject(refused)
+    expect(await one(['INSERT', { changed: 1 }])).toEqual(won(undefined))
     expect(isTimely()).toBe(true)
   })
 })

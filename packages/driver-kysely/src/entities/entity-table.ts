@@ -58,7 +58,7 @@ export function createEntityTable(options: BatchedTableOptions, localRows: Local
     return { query, parameters: [version, body, id, ...compared, epoch, ...sessionParameters], faults }
   }
 
-  /** Number of the next inserts that read the floor at once. */
+  /** Number of coming inserts whose first try reads the floor. */
   let insertsAbove = 0
 
   function swap(rows: readonly EntitySwap[], epoch: number): readonly BoundStatement[] {
@@ -154,10 +154,11 @@ export function createEntityTable(options: BatchedTableOptions, localRows: Local
         await send(false)
       } catch (error) {
         if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
-        // If the epoch still fits, the floor is ahead of the clock: it was raised while the insert waited, or the clock was set back.
+        // If the epoch still fits, the floor is ahead of the clock: it was raised while the insert waited, or the clock was set back. Or a
+        // purged tombstone may have had the version: then the second try fails too, and the next inserts need not read the floor.
         await refuseStaleEpoch(call.epoch, reading(call))
-        insertsAbove = INSERTS_ABOVE
         await send(true)
+        insertsAbove = INSERTS_ABOVE
       }
     },
 
