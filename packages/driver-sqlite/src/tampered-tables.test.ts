@@ -52,7 +52,7 @@ test.each([
   ].map((layout): [string, string, string] => [
     `with the layout ${JSON.stringify(layout)}`,
     JSON.stringify({ ...catalog, layout }),
-    'its layout is no list of shards',
+    'its layout or its moves are damaged',
   ]),
   ...[
     { moves: {} },
@@ -62,7 +62,7 @@ test.each([
   ].map((fields): [string, string, string] => [
     `with a layout with ${JSON.stringify(fields)}`,
     JSON.stringify({ ...catalog, layout: { revision: 1, shards: [], ...fields } }),
-    'its layout is no list of shards',
+    'its layout or its moves are damaged',
   ]),
   ...[
     {},
@@ -77,7 +77,7 @@ test.each([
   ].map((serves): [string, string, string] => [
     `with the buckets ${JSON.stringify(serves)} of its own`,
     JSON.stringify({ ...catalog, serves }),
-    'its serves are no buckets of a shard',
+    'its `serves` is damaged',
   ]),
   [
     'with a contentsEpoch of text',
@@ -91,7 +91,7 @@ test.each([
   ],
   ['with an entry of null', JSON.stringify({ ...catalog, indexes: [null] }), 'not an index'],
 ])(
-  'a catalog %s is CATALOG_DAMAGED, with its shard and the remedy, and still counts as a catalog',
+  'a catalog %s is CATALOG_DAMAGED, with its shard and the remedy, and `init` does not replace it',
   async (_, text, flaw) => {
     other.prepare('UPDATE looseleaf_meta SET catalog = ?').run(text)
     await expect(shard.catalog.load()).rejects.toMatchObject({
@@ -101,6 +101,8 @@ test.each([
         new RegExp(`^shard-0.sqlite: the catalog in looseleaf_meta .*${flaw}.*from a backup`),
       ) as string,
     })
+    expect(await shard.catalog.init(catalog)).toBe(false)
+    expect(other.prepare('SELECT catalog FROM looseleaf_meta').get()).toEqual({ catalog: text })
   },
 )
 
@@ -136,7 +138,7 @@ test.each(['purged_updated', 'purged_version'])(
   },
 )
 
-test('the error for a row of another table names the table and the column', async () => {
+test('the error for a table without a column names both', async () => {
   other.exec('ALTER TABLE looseleaf_codec DROP COLUMN kind')
   const added = shard.codecEntries.add([{ id: 'a', kind: 'shape', bytes: Buffer.from('b') }])
   await expect(added).rejects.toMatchObject({

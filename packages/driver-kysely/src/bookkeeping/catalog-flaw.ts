@@ -17,8 +17,8 @@ export function catalogFlaw(catalog: Readonly<Record<string, unknown>>): string 
   const { indexes, layout, serves, contentsEpoch = 1, entityTable = '' } = catalog
   if (!isCount(contentsEpoch)) return 'its contentsEpoch is no number of a change'
   if (typeof entityTable !== 'string') return 'its entityTable is no name'
-  if (layout !== undefined && !isLayout(layout)) return 'its layout is no list of shards'
-  if (serves !== undefined && !isServes(serves)) return 'its serves are no buckets of a shard'
+  if (layout !== undefined && !isLayout(layout)) return 'its layout or its moves are damaged'
+  if (serves !== undefined && !isServes(serves)) return 'its `serves` is damaged'
   if (!Array.isArray(indexes)) return 'it has no indexes'
   return indexes.every(isEntry) ? undefined : 'an entry of indexes is not an index'
 }
