@@ -45,9 +45,12 @@ const flavor = {
   integer: (parameter) => parameter,
   required: (value) => value,
   ownSession: { only: (value) => value, parameters: [] },
-  batchedSwap: ({ session, fence }) => ({
+  batchedSwap: ({ session, epochFence }) => ({
     statements(rows, fenceParameters) {
-      const query = session.shape('swap', () => sql`SWAP ${sql.raw(`${rows.length} rows`)} WHERE ${fence}`)
+      const query = session.shape(
+        'swap',
+        () => sql`SWAP ${sql.raw(`${rows.length} rows`)} WHERE ${epochFence}`,
+      )
       return [{ query, parameters: [...rows.map(({ id }) => id), ...fenceParameters] }]
     },
     won: (rows, [result]) => rows.map(({ id }) => result!.rows.some((row) => row.id === id)),

@@ -80,14 +80,14 @@ export const sqliteFlavor: Flavor = {
 }
 
 /** Creates a compare-and-swap of one statement, which returns the ids of the winners. */
-function batchedSwap({ session, table, fence, updated }: SwapTable): BatchedSwap {
+function batchedSwap({ session, table, epochFence, updated }: SwapTable): BatchedSwap {
   const entities = sql.table(table)
   const sum = sumOf({ checksumOf }, sql`${entities}.body`)
   const statement = (count: number): RawBuilder<unknown> => sql`
     WITH n (id, base, base_sum, version, body) AS (VALUES ${parameterRows(count, 5)})
     UPDATE ${entities} SET version = n.version, body = n.body, updated = ${updated}
     FROM n WHERE ${entities}.id = n.id AND ${entities}.version = n.base
-    AND (n.base_sum IS NULL OR ${sum} = n.base_sum) AND ${fence}
+    AND (n.base_sum IS NULL OR ${sum} = n.base_sum) AND ${epochFence}
     RETURNING id`
   return {
     statements(rows, fenceParameters) {

@@ -11,12 +11,12 @@ export const staleEpoch = [
   'the catalog has another epoch than this write; nothing was written.',
 ] as const
 
-/** Condition of a delete: the shard has this epoch. A change of the catalog waits for the statement. Parameter: the epoch. */
+/** Condition of a statement: the shard has this epoch. A change of the catalog waits for the statement. Parameter: the epoch. */
 export function hasEpoch(flavor: Flavor): RawBuilder<boolean> {
   return sql<boolean>`(SELECT epoch FROM ${sql.table(META_TABLE)} WHERE id = 1 ${flavor.shareLock}) = ${parameter}`
 }
 
-/** Throws `STALE_EPOCH` if the shard has another epoch than this one. Call it after a delete with `hasEpoch` that changed nothing. */
+/** Throws `STALE_EPOCH` if the shard has another epoch than this one. Call it after a fenced statement that changed nothing or was refused. */
 export async function refuseStaleEpoch(
   session: Session,
   shardName: string,

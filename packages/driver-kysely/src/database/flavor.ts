@@ -126,7 +126,7 @@ export interface SwapTable {
   /** New value of `updated`. */
   readonly updated: RawBuilder<unknown>
   /** Condition that is true while the shard has the writer's epoch. `statements` gets its parameters. */
-  readonly fence: RawBuilder<boolean>
+  readonly epochFence: RawBuilder<boolean>
 }
 
 /** An index table or a table of claims, and the table of its entities. */

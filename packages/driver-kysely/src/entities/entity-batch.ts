@@ -34,9 +34,9 @@ export interface BatchedTableOptions extends EntityTableOptions {
 }
 
 /**
- * Creates `writeAll`. A batch that only writes, and is not too large, is sent as one packet: pending rows, local claims and local rows, the
- * entities, deletes of local rows. One statement compares all entities with their bases and writes them, so every prefix of the packet
- * is right, even where a pooler takes it apart.
+ * Creates `writeAll`. A batch that holds no rows, hands no claims over and is not too large is sent as one packet: pending rows, local claims
+ * and local rows, the entities, deletes of local rows. One statement compares all entities with their bases and writes them, so every prefix
+ * of the packet is right, even where a pooler takes it apart.
  *
  * Any other batch is one transaction, in which each statement is answered before the next is sent. So is a batch whose packet was refused: the
  * refusal does not tell which rows have lost.
@@ -59,7 +59,7 @@ export function createEntityBatch(
 ): Pick<EntityTable, 'writeAll'> {
   const { parameters: sessionParameters } = flavor.ownSession
 
-  /** Sends a batch without held rows as one packet. Returns false if it was refused because of its rows or the epoch. */
+  /** Sends a batch without held rows and handed claims as one packet. Returns false if it was refused because of its rows or the epoch. */
   async function sendPacket(
     written: readonly EntityReplace[],
     epoch: number,

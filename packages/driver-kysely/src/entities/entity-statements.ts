@@ -17,10 +17,10 @@ import { rangeText, type RangeParts } from './changes-range.ts'
  */
 export interface EntityStatements {
   /**
-   * Condition of every replacement: the shard has the writer's epoch. With another one the statement fails, or changes nothing. Parameters:
-   * the epoch, then those of `ownSession`.
+   * Condition of `replaceOne` and of batched compare-and-swaps: the shard has the writer's epoch. With another one the statement fails, or
+   * changes nothing. Parameters: the epoch, then those of `ownSession`.
    */
-  readonly fence: RawBuilder<boolean>
+  readonly epochFence: RawBuilder<boolean>
   /** Parameters: those of `ownSession`, then ids. */
   read(count: number): RawBuilder<unknown>
   /** Selects what `read` does, with zero bytes for a body that is too long. Parameters: the longest body in bytes, then those of `read`. */
@@ -122,7 +122,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
   const ofIds = (count: number): RawBuilder<unknown> =>
     sql`${sessionCheck} AND id IN (${parameterList(count)})`
   // Fails for another epoch, so that the whole transaction is undone, where the database evaluates it: not for rows that are all missing.
-  const fence = sql<boolean>`${flavor.required(sql`CASE WHEN ${hasEpoch(flavor)} THEN 1 END`)} = 1 AND ${sessionCheck}`
+  const epochFence = sql<boolean>`${flavor.required(sql`CASE WHEN ${hasEpoch(flavor)} THEN 1 END`)} = 1 AND ${sessionCheck}`
   // A locking read, as of the epoch: a raise of the floor waits for this statement's commit, and this statement for that of a raise.
   const updated = sql`(SELECT ${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR}) FROM ${meta} WHERE id = 1 ${flavor.shareLock})`
   const floorState = sql`${flavor.microsOf(FLOOR)} AS floor, ${flavor.nowMicros} AS now, epoch, ${PURGED_UPDATED}, ${PURGED_VERSION}`
@@ -167,7 +167,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
       SELECT id, version FROM ${flavor.updateSource(table, 'id')} WHERE ${ofIds(count)} ${lock}`
 
   return {
-    fence,
+    epochFence,
     updated,
 
     read: (count) => sql`
@@ -199,7 +199,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
 
     replaceOne: (comparesBody) => sql`
       UPDATE ${flavor.updateSource(table, 'id')} SET version = ${parameter}, body = ${parameter}, updated = ${updated}
-      WHERE id = ${parameter} AND version = ${parameter}${comparesBody ? sql` AND ${sumOf(flavor, sql.ref('body'))} = ${parameter}` : sql``} AND ${fence}`,
+      WHERE id = ${parameter} AND version = ${parameter}${comparesBody ? sql` AND ${sumOf(flavor, sql.ref('body'))} = ${parameter}` : sql``} AND ${epochFence}`,
 
     lock: (count) => locking(count, flavor.exclusiveLock),
 

@@ -33,7 +33,7 @@ export function createEntityTable(options: BatchedTableOptions, localRows: Local
     shardName,
     session,
     table: options.table,
-    fence: statements.fence,
+    epochFence: statements.epochFence,
     updated: statements.updated,
   })
 

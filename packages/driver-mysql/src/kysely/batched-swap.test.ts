@@ -33,7 +33,7 @@ const db = new Kysely<unknown>({
   },
 })
 
-const table = { table: 'entities', fence: sql<boolean>`TRUE`, updated: sql`NOW` }
+const table = { table: 'entities', epochFence: sql<boolean>`TRUE`, updated: sql`NOW` }
 
 const swaps = batchedSwap({
   shardName: 'scripted',

@@ -20,7 +20,7 @@ export const MAX_NAMED = 53
  * Creates the compare-and-swap of several rows for servers that return the number of changed rows, and not the rows. The answer to each
  * statement names its winners, as a number with a bit per row. More rows than `MAX_NAMED` are several statements in one transaction.
  */
-export function batchedSwap({ shardName, session, table, fence, updated }: SwapTable): BatchedSwap {
+export function batchedSwap({ shardName, session, table, epochFence, updated }: SwapTable): BatchedSwap {
   function wonBy({ numAffectedRows, insertId = 0n }: QueryResult<Row>, count: number): readonly boolean[] {
     const changed = toCount(numAffectedRows)
     if (changed === 0 || changed === count) return Array.from({ length: count }, () => changed > 0)
@@ -39,7 +39,7 @@ export function batchedSwap({ shardName, session, table, fence, updated }: SwapT
         const isLong = chunk.some(({ body }) => body !== null && body.length > 65_535)
         const comparesBodies = chunk.some(({ baseBody }) => baseBody !== undefined)
         const query = session.shape(`replace ${chunk.length} ${isLong} ${comparesBodies}`, () =>
-          swapStatement(chunk.length, { isLong, comparesBodies }, { table, fence, updated }),
+          swapStatement(chunk.length, { isLong, comparesBodies }, { table, epochFence, updated }),
         )
         const parameters: unknown[] = []
         for (const { id, base, baseBody, version, body } of chunk) {
@@ -55,7 +55,7 @@ export function batchedSwap({ shardName, session, table, fence, updated }: SwapT
 
 /**
  * Builds the swap. Parameters: id, base, version and body of each row, with `comparesBodies` the checksum of its base body as well (NULL if that is
- * not compared), then those of the fence, then the ids again.
+ * not compared), then those of `epochFence`, then the ids again.
  *
  * - The list of ids drives the join, so the server changes each entity when it reads it. If the new rows drove it, the server would write them
  *   into a second temporary table, which takes a sixth of its time. `FORCE INDEX (id)` locks entities in the order of their ids; the server
@@ -70,7 +70,7 @@ export function batchedSwap({ shardName, session, table, fence, updated }: SwapT
 export function swapStatement(
   count: number,
   { isLong, comparesBodies }: { readonly isLong: boolean; readonly comparesBodies: boolean },
-  { table, fence, updated }: Pick<SwapTable, 'table' | 'fence' | 'updated'>,
+  { table, epochFence, updated }: Pick<SwapTable, 'table' | 'epochFence' | 'updated'>,
 ): RawBuilder<unknown> {
   const cast = sql`CAST(${parameter} AS BINARY)`
   const body = isLong ? sql`IFNULL(${cast}, CAST(NULL AS BINARY(16777215)))` : cast
@@ -93,5 +93,5 @@ export function swapStatement(
     UPDATE ${sql.table(table)} e FORCE INDEX (id) STRAIGHT_JOIN (${sql.join(rows, sql` UNION ALL`)}
     ) n ON e.id = n.id AND e.version = n.base${hasBody}
     SET e.version = ${version}, e.body = n.body, e.updated = ${updated}
-    WHERE ${fence} AND e.id IN (${parameterList(count)})`
+    WHERE ${epochFence} AND e.id IN (${parameterList(count)})`
 }
