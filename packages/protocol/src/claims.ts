@@ -84,7 +84,8 @@ export function takeKey(
  * In cases 2 and 3 the claim is then swapped, if it still has the stamp that was read: a later attempt of the holder would
  * have raised it.
  *
- * Throws `CONFLICT` if the holder gave the key up so recently that a failover may bring it back (`deleteDelayMs`).
+ * Throws `CONFLICT` in a store with `deleteDelayMs` after a fence, or if the holder gave the key up so recently that a failover may bring it
+ * back. Throws it in any store after 64 tries.
  */
 export async function takeKeyAt(
   context: EngineContext,

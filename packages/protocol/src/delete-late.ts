@@ -8,7 +8,7 @@ import { deleteDelayMs, mayBeLost } from './policies.ts'
 
 /**
  * Law 3 for writers: deletes the rows that an entity has lost by the commit of this version, if their stamp is lower. A row with this
- * stamp or a greater one belongs to a later attempt.
+ * stamp is of this attempt, one with a greater stamp of a later one.
  *
  * Deletes on the shards of this moment's catalog. If a move was announced since the attempt, these include the shards of the attempt. If one
  * has ended since, the move deletes what is left on the other shard.

@@ -19,9 +19,9 @@ export interface SplitRows {
 const NONE: readonly never[] = []
 
 /**
- * Tells whether a row or claim of an entity has the entity's bucket, and is written on this shard, which is the entity's, and only there. A row
- * that is on the shard by chance, in another bucket, is far: it shares the statements of far rows, because a transaction for a few of many
- * entities costs more than it saves.
+ * Tells whether a row or claim of an entity has the entity's bucket, and is written on this shard, which is the entity's, and only there. In a
+ * store of one shard, and with a router without buckets, the bucket does not count. Otherwise a row that is on the shard by chance, in another
+ * bucket, is far: it shares the statements of far rows, because a transaction for a few of many entities costs more than it saves.
  */
 export function isLocal(
   { entry, key }: PlacedKey,

@@ -93,7 +93,7 @@ export async function* followChanges(
         place = placeAt(until)
         yield { rows: [], place: { ...place, since } }
       }
-      // After the last page the place advances to the floor, so that a quiet shard does not hold its follower back.
+      // After the last row the place is at the floor: no later change comes before it.
       const pageEnd = page.length < PAGE ? placeAt(until) : last
       const versions = new Map(page.map(({ addedId, version }) => [addedId, version]))
       let taken = 0

@@ -107,7 +107,7 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined, sh
     return answer
   }
 
-  async function untilUnlocked<T>(
+  async function paced<T>(
     state: ShardState,
     work: () => Promise<T>,
     signal: AbortSignal | undefined,
@@ -138,12 +138,12 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined, sh
     rest,
     send(shard, kindOf, statement, signal) {
       const state = stateOf(shard)
-      return untilUnlocked(state, () => measured(state, kindOf, statement), signal)
+      return paced(state, () => measured(state, kindOf, statement), signal)
     },
     work(shard, kind, work, signal) {
       const state = stateOf(shard)
       const send: Measured = (statement) => measured(state, () => kind, statement)
-      return untilUnlocked(state, () => work(send), signal)
+      return paced(state, () => work(send), signal)
     },
     async take(shard, rows, signal) {
       if (rowsPerSecond === undefined) return
