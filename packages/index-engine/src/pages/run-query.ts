@@ -32,7 +32,7 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined
   /** Largest number of index rows that a call examines. Default: 10,000. */
   readonly maxRowsExamined?: number | undefined
-  /** Number of index rows after which an intersection stops to read. Default: 100,000. */
+  /** Number of index rows after which an intersection stops reading. Default: 100,000. */
   readonly maxRowsRead?: number | undefined
   /** A page ends with the entity that brings it to so many bytes, see `ReadEntity`. Default: 32 MiB. */
   readonly maxBytes?: number | undefined
@@ -240,6 +240,7 @@ async function run(
     spent.rowsExamined >= maxRows ||
     (last !== start && budget.left <= (backward ? judge.postponedBytes() : 0))
 
+  // Each round after the first refills the page.
   for (let round = 0; ; round++) {
     const size = nextSize(
       round,

@@ -6,7 +6,7 @@ export interface SlowCall extends EndedCall {
   /** The first 100 statements sent for it, in the order of their ends. */
   readonly statements: readonly SlowStatement[]
   readonly moreStatements: number
-  /** Slow calls since the last report that were not reported, because there were 10 reports within a minute. */
+  /** Slow calls left out since the last report: a minute has at most 10 reports. */
   readonly omitted: number
 }
 

@@ -4,11 +4,11 @@ import { isOutage, type EntityPageRow } from '@looseleaf/core/internal'
 export interface SampleOptions extends CallOptions {
   /** Number of the oldest entities to read, and of those written last. */
   readonly rows: number
-  /** Bytes. Longer bodies are left out of their rows. */
+  /** Bytes. A row with a longer body comes without it. */
   readonly maxBody: number
 }
 
-/** A sample of the rows of a shard. Reads each page once, when it is first needed. Pages are empty if the shard does not answer. */
+/** A sample of the rows of a shard. Reads each page once, when it is first needed. A page that could not be read is empty. */
 export interface BodySample {
   readonly shard: string
   /** Largest number of rows of a page. */
@@ -16,7 +16,7 @@ export interface BodySample {
   oldest(): Promise<readonly EntityPageRow[]>
   /** Reads the rows written last. On a small shard these may be the oldest too. */
   newest(): Promise<readonly EntityPageRow[]>
-  /** False after the shard has not answered. */
+  /** False after a page could not be read. */
   readonly answers: boolean
 }
 

@@ -53,7 +53,7 @@ export interface EntityWriteOptions extends CallOptions {
   readonly isFresh?: boolean
   /** True if the new bag depends on the bag found, so that repeating a committed write would apply it twice. */
   readonly addsUp?: boolean
-  /** The version at which alone the decision writes. */
+  /** The decision writes at this version only. */
   readonly ifVersion?: number | undefined
 }
 
@@ -80,9 +80,9 @@ export function createEntityWriter(parts: WriterParts): EntityWriter {
   const states = createCommittedStates()
 
   /**
-   * Takes claims of unique keys. If that fails and the entity is `unknown`, deletes the claims and `written`, the claims and rows of the steps
-   * and attempts before. An entity is unknown if its id was made for this call and no attempt may have committed it: no other write relies on
-   * its claims and rows. The claims and rows of any other entity stay for the cleaner, or for the next entity with the key.
+   * Takes claims of unique keys. If that fails and the entity is `unknown`, deletes these claims, and the earlier claims and rows in `written`.
+   * An entity is unknown if its id was made for this call and no attempt may have committed it: no other write relies on its claims and rows.
+   * The claims and rows of any other entity stay for the cleaner, or for the next entity with the key.
    */
   async function claim(
     placement: Placement,
