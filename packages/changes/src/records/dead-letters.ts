@@ -25,7 +25,10 @@ interface ListPlace {
 /** Letters per list. With a full list of dead ones, changes stay failing and the partition stops once it has too many of them. */
 const MAX_LETTERS = 10_000
 
-/** Adds letters of a partition; each replaces an older one of its entity. Returns for each letter whether there was room. */
+/**
+ * Adds letters of a partition. Each replaces the letter that its entity has, of any version: a retry hands over the present state, not that of
+ * the letter. Returns for each letter whether there was room.
+ */
 export async function addLetters(
   context: EngineContext,
   consumer: string,
@@ -47,7 +50,7 @@ export async function addLetters(
   return added
 }
 
-/** Returns those of these letters that the list of a partition has, or a later one of the same entity. */
+/** Returns the given letters whose entity has the same or a later letter in the list. */
 export async function foundLetters(
   context: EngineContext,
   consumer: string,
