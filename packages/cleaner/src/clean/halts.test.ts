@@ -30,7 +30,7 @@ async function haltsAfterPause(
   }
 }
 
-it('a pause is looked for every `everyMs`', async () => {
+it('`refresh` looks for pauses once per `everyMs`', async () => {
   const { halts, isFound } = await haltsAfterPause(1_000)
   elapsed += 999
   await halts.refresh({})

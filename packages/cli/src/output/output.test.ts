@@ -59,7 +59,7 @@ test('a result is one line of JSON with --json, and text without it', () => {
   expect(text.text()).toBe('one\n')
 })
 
-test('counts agree with their noun, and a shortened text ends with an ellipsis', () => {
+test('a noun agrees with its count, and a shortened text ends with an ellipsis', () => {
   expect(counted(1, 'entity', 'entities')).toBe('1 entity')
   expect(counted(12_345, 'entity', 'entities')).toBe('12,345 entities')
   expect(clip('abcdef', 6)).toBe('abcdef')

@@ -24,7 +24,7 @@ test('a call without a fault reaches the driver', async () => {
   expect(await shard.entities.readVersions([entity.id])).toEqual([4])
 })
 
-test('a call with an error before it is not made', async () => {
+test('a fault `before` prevents the call', async () => {
   const { real, shard } = await prepare(({ operation, number }) =>
     operation === 'insert' && number === 2
       ? {
@@ -42,7 +42,7 @@ test('a call with an error before it is not made', async () => {
   expect(await real.entities.readVersions([first.id, second.id])).toEqual([1, undefined])
 })
 
-test('a call with an error after it is made', async () => {
+test('a fault `after` fails a call that was made', async () => {
   const { real, shard } = await prepare(({ table, operation }) =>
     table === 'entities' && operation === 'insert'
       ? {
@@ -57,7 +57,7 @@ test('a call with an error after it is made', async () => {
   expect(await real.entities.readVersions([entity.id])).toEqual([1])
 })
 
-test('a late call is OUTCOME_UNKNOWN at once, and made later', async () => {
+test('a `late` call rejects with an unknown outcome at once, and is made later', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const { real, shard, driver } = await prepare(({ operation }) =>
     operation === 'insert' ? { late: promise } : undefined,

@@ -6,8 +6,8 @@ import { codeOf } from '../thrown.ts'
 import { keysOfAllKinds, idsOfAllKinds } from './sample-keys.ts'
 
 /**
- * Defines the tests of every router. Call it at the top of a test file. `makeRouter` returns a router in the configuration of its use,
- * an equal one at each call.
+ * Defines the tests of every router. Call it at the top of a test file. `makeRouter` returns a router that is configured as in production;
+ * each call returns an equal router.
  */
 export function routerContract(runner: TestFunctions, name: string, makeRouter: () => Router): void {
   const { describe, test } = runner
@@ -67,7 +67,7 @@ export function routerContract(runner: TestFunctions, name: string, makeRouter: 
       }
     })
 
-    test('an id near another one of any kind is a new id on the same shard', () => {
+    test('an id near any other id is a new id on the same shard', () => {
       const router = makeRouter()
       for (const near of idsOfAllKinds()) {
         const shard = router.shardOfId(near)
