@@ -22,14 +22,14 @@ test('undoing a list keeps a source that is being fetched, and the import until 
   await Promise.all(others.map((source) => endLease(bench.site.data, source, { next_check: now })))
   expect(await undoImport(bench.site.data, id, bench.ann, () => now)).toMatchObject({
     sources: 2,
-    fetchedSources: 1,
+    sourcesBeingFetched: 1,
   })
   expect(await bench.followedBy(bench.ann)).toEqual([fetched!.id])
   expect(await bench.imports()).toEqual([['My list', 0, 1]])
   await endLease(bench.site.data, fetched!, { next_check: now })
   expect(await undoImport(bench.site.data, id, bench.ann, () => now)).toMatchObject({
     sources: 1,
-    fetchedSources: 0,
+    sourcesBeingFetched: 0,
   })
   expect([await bench.sourceCount(), await bench.followedBy(bench.ann), await bench.imports()]).toEqual([
     0,
@@ -51,7 +51,7 @@ test('undoing a list keeps a source whose fetch begins during the undo, and its 
   } as unknown as typeof bench.site.data
   expect(await undoImport(data, await bench.newest(), bench.ann, () => now)).toMatchObject({
     sources: 0,
-    fetchedSources: 1,
+    sourcesBeingFetched: 1,
   })
   expect([await bench.sourceCount(), await bench.followedBy(bench.ann)]).toEqual([1, [listed(0)]])
 })
@@ -77,7 +77,8 @@ test('two undos of a list at the same time delete all of its sources, and neithe
     await bench.importList(20)
     const id = await bench.newest()
     const undone = await Promise.all([1, 2].map(() => undoImport(bench.site.data, id, bench.ann)))
-    for (const each of undone) expect(each ?? { fetchedSources: 0 }).toMatchObject({ fetchedSources: 0 })
+    for (const each of undone)
+      expect(each ?? { sourcesBeingFetched: 0 }).toMatchObject({ sourcesBeingFetched: 0 })
     expect([await bench.sourceCount(), await bench.followedBy(bench.ann), await bench.imports()]).toEqual([
       0,
       [],
@@ -100,7 +101,7 @@ test('a source whose schedule changes while an undo deletes it is deleted', asyn
   } as unknown as typeof bench.site.data
   expect(await undoImport(data, await bench.newest(), bench.ann)).toMatchObject({
     sources: 3,
-    fetchedSources: 0,
+    sourcesBeingFetched: 0,
   })
   expect([await bench.sourceCount(), await bench.followedBy(bench.ann), await bench.imports()]).toEqual([
     0,

@@ -29,7 +29,7 @@ export interface Undone {
   /** Number of entries that stay because another person has commented on them or likes them. */
   readonly keptEntries: number
   /** Number of sources that stay because they are being fetched now. */
-  readonly fetchedSources: number
+  readonly sourcesBeingFetched: number
   /** True if the import may still run. Its entity stays until it has stopped, or until the next undo. */
   readonly mayGoOn: boolean
 }
@@ -58,7 +58,7 @@ export async function undoImport(
     keptEntries: 0,
     keptSources: 0,
     othersSources: 0,
-    fetchedSources: 0,
+    sourcesBeingFetched: 0,
   }
   for await (const { items } of pagesOf((cursor) =>
     entries.byImport.page({ import_id: id }, { limit: CHUNK, cursor }),
@@ -83,8 +83,8 @@ export async function undoImport(
       rest = found.flatMap((source) => (source?.import_id === id ? [source] : []))
     }
   }
-  const { keptEntries, fetchedSources } = count
-  const keptSources = count.keptSources + fetchedSources
+  const { keptEntries, sourcesBeingFetched } = count
+  const keptSources = count.keptSources + sourcesBeingFetched
   const hasEnded = undone.entries + undone.sources > 0 || undone.undone !== undefined
   const mayGoOn = !hasEnded && now().getTime() - undone.imported.getTime() < LONGEST_IMPORT_MS
   if (keptEntries + keptSources === 0 && !mayGoOn) await imports.delete(id)
@@ -94,7 +94,7 @@ export async function undoImport(
     entries: count.entries,
     sources: count.sources,
     keptEntries,
-    fetchedSources,
+    sourcesBeingFetched,
     mayGoOn,
   }
 }
@@ -123,9 +123,9 @@ async function releaseSource(
   data: SiteData,
   { id, leased_until }: Source,
   undo: { readonly id: string; readonly personId: string; readonly now: () => Date },
-): Promise<'unused' | 'keptSources' | 'othersSources' | 'fetchedSources'> {
+): Promise<'unused' | 'keptSources' | 'othersSources' | 'sourcesBeingFetched'> {
   const { entries, sources } = data
-  if (leased_until !== undefined && leased_until > undo.now()) return 'fetchedSources'
+  if (leased_until !== undefined && leased_until > undo.now()) return 'sourcesBeingFetched'
   const entry = await entries.byPublisher.first({ publisher_id: id }, { order: 'desc' })
   if (entry?.import_id === undo.id) return 'keptSources'
   if (entry !== undefined || (await isUsedByOthers(data, id, undo.personId))) {

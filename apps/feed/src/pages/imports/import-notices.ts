@@ -24,7 +24,7 @@ function lineOf(result: ImportResult): NoticeLine {
 
 /** Describes the result of undoing an import. */
 export function noticeOfUndo(undone: Undone): Notice {
-  const { keptEntries, fetchedSources, mayGoOn } = undone
+  const { keptEntries, sourcesBeingFetched, mayGoOn } = undone
   const deleted = amountOf(undone)
   const kept =
     keptEntries === 0
@@ -33,15 +33,15 @@ export function noticeOfUndo(undone: Undone): Notice {
         ? ' One entry stays because others have commented on it or like it.'
         : ` ${keptEntries} entries stay because others have commented on them or like them.`
   const fetched =
-    fetchedSources === 0
+    sourcesBeingFetched === 0
       ? ''
-      : fetchedSources === 1
+      : sourcesBeingFetched === 1
         ? ' One source stays because the site is fetching it just now.'
-        : ` ${fetchedSources} sources stay because the site is fetching them just now.`
+        : ` ${sourcesBeingFetched} sources stay because the site is fetching them just now.`
   const more = mayGoOn
-    ? ' The import has not ended. If it is still in the list in a minute, undo it again.'
+    ? ' The import may still run. If it is still in the list in a minute, undo it again.'
     : ''
   const text = `${deleted === '' ? 'Nothing was deleted.' : `Deleted: ${deleted}.`}${kept}${fetched}${more}`
-  const title = deleted === '' && keptEntries + fetchedSources > 0 ? 'Not undone:' : 'Undone:'
+  const title = deleted === '' && keptEntries + sourcesBeingFetched > 0 ? 'Not undone:' : 'Undone:'
   return { title, about: undone.import.title, lines: [{ text, refused: false, href: '', label: '' }] }
 }
