@@ -5,7 +5,7 @@ const frame = (functionName: string, url: string) => ({
   callFrame: { functionName, url, scriptId: '0', lineNumber: 1, columnNumber: 1 },
 })
 
-test('a profile charges built-in functions to their caller and leaves out idle time', () => {
+test('a profile charges built-in functions to their caller, except for garbage and writes to sockets, and leaves out idle time', () => {
   const at = 'file:///looseleaf'
   const nodes = [
     { id: 1, ...frame('(root)', ''), children: [2, 3, 8, 9] },

@@ -38,7 +38,10 @@ export async function profiled<T>(
 
 type Frame = Pick<Profiler.ProfileNode, 'callFrame'>
 
-/** Divides a profile's time by the package of the running code. A function without a source is charged to its nearest caller with one. */
+/**
+ * Divides a profile's time by the package of the running code. A function without a source is charged to its nearest caller with one. Writes to
+ * sockets and the collection of garbage count by themselves, whoever called them.
+ */
 export function sharesOf({
   nodes,
   samples = [],

@@ -23,7 +23,7 @@ const RAISE_EVERY_MS = 250
  * 3. The time from a write to the follower, at a steady rate.
  */
 export const following: Part = {
-  description: 'writes while a consumer follows the changes, and how soon the changes arrive',
+  description: 'writes while a follower reads the changes, and how soon the changes arrive',
   async run(bench) {
     const { rounds, seconds, rates } = bench.scale
     const sides = bench.sidesOn('mariadb').filter(({ name }) => names.includes(name))
@@ -81,10 +81,10 @@ export const following: Part = {
           p99Ms: percentile(sorted, 0.99),
           maxMs: sorted.at(-1) as number,
         })
-        /** Measures raises under puts, whose commits take the longest. */
+        /** Measures raises beside puts: of all writes, puts commit slowest. */
         async function addRaises(): Promise<void> {
           bench.progress('raises while 64 callers put')
-          // Four raises a second need a longer run than calls do. Raises outside the load do not count: no commit delays them.
+          // Only four raises a second happen, so this run is longer. Raises outside the load do not count: no commit delays them.
           const load = { scenario: 'put', callers: 64, seconds: seconds * RAISES_TIMES_LONGER } as const
           const client = stage.clientOf('raised')
           await client.run({ kind: 'run', side: 'raised', ...load, seconds: seconds })
@@ -95,7 +95,7 @@ export const following: Part = {
           const ordered = raises.toSorted((a, b) => a - b)
           await client.do({ kind: 'settle', side: 'raised' })
           if (ordered.length === 0) return
-          const heldMs = ordered.reduce((sum, ms) => sum + ms, 0) / raised.context.driver.shards.length
+          const inFlightMs = ordered.reduce((sum, ms) => sum + ms, 0) / raised.context.driver.shards.length
           bench.addWork({
             scenario: 'raise',
             side: 'raised',
@@ -106,7 +106,7 @@ export const following: Part = {
             p50Ms: percentile(ordered, 0.5),
             p99Ms: percentile(ordered, 0.99),
             maxMs: ordered.at(-1) as number,
-            share: heldMs / took,
+            share: inFlightMs / took,
           })
         }
         async function usage(): Promise<typeof noUsage> {

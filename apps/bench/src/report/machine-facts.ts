@@ -15,7 +15,7 @@ export interface MachineFacts {
   readonly loadAverage: number
   /** Milliseconds to write 4 KiB and flush them to the disk of the temporary folder. */
   readonly flushMs: Spread
-  /** Type of that file system by statfs(2), in hexadecimal. 1021994 is tmpfs, where a flush costs nothing. */
+  /** Type of the temporary folder's file system by statfs(2), in hexadecimal. 1021994 is tmpfs, where a flush costs nothing. */
   readonly fileSystem: string
 }
 
