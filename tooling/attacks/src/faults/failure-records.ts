@@ -1,4 +1,4 @@
-/* Records that processes of several runs write. */
+/* Records that the processes of every attack write. */
 
 /** An observation that breaks a promise. */
 export interface WrongRecord {

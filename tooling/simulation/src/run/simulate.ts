@@ -2,9 +2,10 @@ import { createRandom } from '@looseleaf-tooling/kit/random'
 import { Simulation, type SimulationOptions, type SimulationResult } from './simulation.ts'
 
 /**
- * Simulates one life of a store from a seed: several processes with clients, cleaners and administrators of
- * indexes, and faults. After every step, no ready index may lack a row. Every answer must fit the history.
- * When all is quiet and swept, the tables must match the entities exactly.
+ * Simulates one life of a store from a seed: several processes with clients, cleaners, administrators of indexes, movers, consumers and
+ * followers, and faults. After every step that changes a database, no ready index may lack a row, except in lives with the order
+ * `entity-first`, and between a failover and its repair. Every answer must fit the history. When all is quiet and swept, the tables must match
+ * the entities exactly.
  */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationResult> {
   const random = createRandom(seed)

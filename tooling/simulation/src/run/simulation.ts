@@ -278,7 +278,7 @@ export class Simulation {
     this.#beneath.keys.fellBack()
   }
 
-  /** Runs the world until this work has ended. */
+  /** Adds this work to that in progress, for which the life waits. An error of it is a violation. */
   #track(work: Promise<void>): void {
     const tracked = work
       .catch((error: unknown) => {

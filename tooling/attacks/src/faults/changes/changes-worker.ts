@@ -1,4 +1,4 @@
-/** A process that writes entities, or consumes their changes. */
+/** A process that writes entities, consumes their changes, or reads changed entities by their times alone. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { consume } from '@looseleaf/changes'
 import { formatId, isLooseleafError } from '@looseleaf/core'
@@ -11,7 +11,8 @@ import type { ChangesConfig, ChangesRecord } from './changes-records.ts'
 
 type Worker = Child<ChangesConfig, ChangesRecord>
 
-const REFUSED = 0.01
+/** Share of the changes for which the handler throws. */
+const THROW_SHARE = 0.01
 const BY_TIME_POLL_MS = 100
 const PAGE = 500
 
@@ -59,7 +60,7 @@ async function handle(worker: Worker, store: DataStore, random: Random): Promise
       inProgress.add(id)
       try {
         await sleep(random.below(3))
-        if (random.chance(REFUSED)) throw new Error('Refused on purpose.')
+        if (random.chance(THROW_SHARE)) throw new Error('Refused on purpose.')
         worker.recorder.write({
           kind: 'handled',
           id,
