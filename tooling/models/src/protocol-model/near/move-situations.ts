@@ -19,7 +19,7 @@ export const moveSituations: NearSituations = {
     }),
     guards: ['commitsAreFenced', 'readersAreAwaited'],
   },
-  'another bucket moves while shards are read in the other order': {
+  'another bucket moves while shards are read, with shard B first': {
     isLarge: true,
     build: ({ g, writes, asks, indexes }) => ({
       callers: [writes([['s1'], ['n1']]), asks(NEAR_OR_SAME, backward(NEAR_OR_SAME))],
@@ -36,7 +36,7 @@ export const moveSituations: NearSituations = {
     }),
     guards: ['otherRowsStay'],
   },
-  'another bucket comes while shards are read in the other order': {
+  'another bucket comes while shards are read, with shard B first': {
     isLarge: true,
     build: ({ g, writes, asks, indexes }) => ({
       world: { phases: { same: 'after' } },

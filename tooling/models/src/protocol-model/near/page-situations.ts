@@ -5,13 +5,13 @@ import {
   backward,
   page,
   scatter,
-  FAR_OR_NEAR,
-  NEAR_OR_FAR,
+  TWO_FAR_ONE_NEAR,
+  TWO_NEAR_ONE_FAR,
   TWO_NEAR,
   type NearSituations,
 } from './situation.ts'
 
-/** Pages, lists, replicas and old programs beside one writer. */
+/** Pages, value lists, replicas and old programs beside one writer or two. */
 export const pageSituations: NearSituations = {
   'an entity moves to and fro on one shard beside pages of one statement': {
     build: ({ writes, asks }) => ({
@@ -64,8 +64,8 @@ export const pageSituations: NearSituations = {
     build: ({ writes, asks }) => ({
       callers: [
         writes([['n2'], ['f1'], ['n1']]),
-        asks(NEAR_OR_FAR, scatter(NEAR_OR_FAR)),
-        asks(NEAR_OR_FAR, backward(NEAR_OR_FAR)),
+        asks(TWO_NEAR_ONE_FAR, scatter(TWO_NEAR_ONE_FAR)),
+        asks(TWO_NEAR_ONE_FAR, backward(TWO_NEAR_ONE_FAR)),
       ],
     }),
     guards: ['allRowsFit', 'otherRowsStay', 'farRowsFirst'],
@@ -75,8 +75,8 @@ export const pageSituations: NearSituations = {
       world: { keys: ['f1'] },
       callers: [
         writes([['n1'], ['n2']]),
-        asks(NEAR_OR_FAR, scatter(NEAR_OR_FAR)),
-        asks(NEAR_OR_FAR, backward(NEAR_OR_FAR)),
+        asks(TWO_NEAR_ONE_FAR, scatter(TWO_NEAR_ONE_FAR)),
+        asks(TWO_NEAR_ONE_FAR, backward(TWO_NEAR_ONE_FAR)),
       ],
     }),
     guards: ['otherRowsStay'],
@@ -91,7 +91,7 @@ export const pageSituations: NearSituations = {
     }),
     guards: ['allRowsFit', 'keptRowsCount'],
   },
-  'a program that keeps rows writes beside a new one': {
+  'an old program, which deletes no row at once, writes through a pooler beside a new program': {
     build: ({ writes, asks }) => ({
       callers: [
         writes([['n2'], ['n1']]),
@@ -117,8 +117,8 @@ export const pageSituations: NearSituations = {
     build: ({ writes, asks }) => ({
       callers: [
         writes([['n2'], ['f1'], ['n1']]),
-        asks(NEAR_OR_FAR, scatter(NEAR_OR_FAR), { replica: 0 }),
-        asks(NEAR_OR_FAR, scatter(NEAR_OR_FAR), { replica: 1 }),
+        asks(TWO_NEAR_ONE_FAR, scatter(TWO_NEAR_ONE_FAR), { replica: 0 }),
+        asks(TWO_NEAR_ONE_FAR, scatter(TWO_NEAR_ONE_FAR), { replica: 1 }),
       ],
     }),
     guards: ['otherRowsStay'],
@@ -145,15 +145,23 @@ export const pageSituations: NearSituations = {
     isLarge: true,
     build: ({ writes, asks }) => ({
       world: { keys: ['f1'] },
-      callers: [writes([['f2'], ['f1'], ['n1']]), writes([['f2']]), asks(FAR_OR_NEAR, scatter(FAR_OR_NEAR))],
+      callers: [
+        writes([['f2'], ['f1'], ['n1']]),
+        writes([['f2']]),
+        asks(TWO_FAR_ONE_NEAR, scatter(TWO_FAR_ONE_NEAR)),
+      ],
     }),
     guards: ['otherRowsStay'],
   },
-  'far rows of one shard go to and fro while shards are read in the other order': {
+  'far rows of one shard go to and fro while shards are read, with shard B first': {
     isLarge: true,
     build: ({ writes, asks }) => ({
       world: { keys: ['f1'] },
-      callers: [writes([['f2'], ['n1'], ['f1']]), writes([['n1']]), asks(FAR_OR_NEAR, backward(FAR_OR_NEAR))],
+      callers: [
+        writes([['f2'], ['n1'], ['f1']]),
+        writes([['n1']]),
+        asks(TWO_FAR_ONE_NEAR, backward(TWO_FAR_ONE_NEAR)),
+      ],
     }),
     guards: ['otherRowsStay'],
   },

@@ -62,8 +62,8 @@ export const K_FAR = indexIn('other', true)
 /** Keys of which a query asks. */
 export const TWO_NEAR = ['n1', 'n2']
 export const NEAR_OR_SAME = ['n1', 's1']
-export const FAR_OR_NEAR = ['f1', 'f2', 'n1']
-export const NEAR_OR_FAR = ['n1', 'n2', 'f1']
+export const TWO_FAR_ONE_NEAR = ['f1', 'f2', 'n1']
+export const TWO_NEAR_ONE_FAR = ['n1', 'n2', 'f1']
 
 export function checkNear(
   { indexes = [byKey], build }: NearSituation,

@@ -1,7 +1,7 @@
 import { read } from './row-queries.ts'
 import { byKey } from './row-world.ts'
 import { latePacket, nearSweep } from './row-writers.ts'
-import { backward, page, NEAR_OR_FAR, TWO_NEAR, type NearSituations } from './situation.ts'
+import { backward, page, TWO_NEAR, TWO_NEAR_ONE_FAR, type NearSituations } from './situation.ts'
 
 /** Several writers, crashes, poolers, late packets and cleaners. */
 export const writeSituations: NearSituations = {
@@ -44,7 +44,7 @@ export const writeSituations: NearSituations = {
       callers: [
         writes([['n2'], ['f1'], ['n1']], { isSplit: true }),
         writes([['n1', 'f1']]),
-        asks(NEAR_OR_FAR, backward(NEAR_OR_FAR)),
+        asks(TWO_NEAR_ONE_FAR, backward(TWO_NEAR_ONE_FAR)),
       ],
       crashes: 1,
     }),
@@ -52,7 +52,11 @@ export const writeSituations: NearSituations = {
   },
   'a writer dies anywhere': {
     build: ({ writes, asks }) => ({
-      callers: [writes([['n2'], ['f1']]), writes([['n1']]), asks(NEAR_OR_FAR, backward(NEAR_OR_FAR))],
+      callers: [
+        writes([['n2'], ['f1']]),
+        writes([['n1']]),
+        asks(TWO_NEAR_ONE_FAR, backward(TWO_NEAR_ONE_FAR)),
+      ],
       crashes: 1,
     }),
     guards: ['farRowsFirst'],
@@ -68,7 +72,7 @@ export const writeSituations: NearSituations = {
     isLarge: true,
     build: ({ g, writes, asks, indexes }) => ({
       world: { leftovers: [{ 'I.n2': 5 }, {}] },
-      callers: [writes([['n2']]), writes([['f1']]), asks(NEAR_OR_FAR, backward(NEAR_OR_FAR))],
+      callers: [writes([['n2']]), writes([['f1']]), asks(TWO_NEAR_ONE_FAR, backward(TWO_NEAR_ONE_FAR))],
       others: [nearSweep(0, g, indexes)],
     }),
     guards: ['deletesCompareStamps', 'cleanersWait'],
@@ -101,10 +105,10 @@ export const writeSituations: NearSituations = {
       callers: [
         writes([['n2'], ['n1']]),
         writes([['f1'], ['n2']]),
-        asks(NEAR_OR_FAR, [
+        asks(TWO_NEAR_ONE_FAR, [
           read(0, byKey, ['n1'], { opens: 0 }),
           read(0, byKey, ['n2']),
-          read(1, byKey, NEAR_OR_FAR),
+          read(1, byKey, TWO_NEAR_ONE_FAR),
         ]),
       ],
       others: [nearSweep(0, g, indexes)],
@@ -121,7 +125,11 @@ export const writeSituations: NearSituations = {
     isLarge: true,
     build: ({ g, writes, asks, indexes }) => ({
       world: { keys: [] },
-      callers: [writes([['n1'], ['n2']]), writes([['f1'], ['n2']]), asks(NEAR_OR_FAR, backward(NEAR_OR_FAR))],
+      callers: [
+        writes([['n1'], ['n2']]),
+        writes([['f1'], ['n2']]),
+        asks(TWO_NEAR_ONE_FAR, backward(TWO_NEAR_ONE_FAR)),
+      ],
       others: [nearSweep(0, g, indexes)],
     }),
     guards: ['deletesCompareStamps'],
@@ -132,11 +140,11 @@ export const writeSituations: NearSituations = {
       callers: [
         writes([['n2'], ['f1'], ['n1']]),
         writes([['n1'], ['f1']]),
-        asks(NEAR_OR_FAR, backward(NEAR_OR_FAR)),
-        asks(NEAR_OR_FAR, [
+        asks(TWO_NEAR_ONE_FAR, backward(TWO_NEAR_ONE_FAR)),
+        asks(TWO_NEAR_ONE_FAR, [
           read(0, byKey, ['n1'], { opens: 0 }),
           read(0, byKey, ['n2']),
-          read(1, byKey, NEAR_OR_FAR),
+          read(1, byKey, TWO_NEAR_ONE_FAR),
         ]),
       ],
     }),
