@@ -84,6 +84,7 @@ export { claimEarly, writeAgain, writeEarly } from './write-early.ts'
 export { createRecentRate, type RecentRate } from './throttle/recent-rate.ts'
 export { createThrottle, sizeClass, type Throttle } from './throttle/throttle.ts'
 export { throttleReasons, type Throttled, type ThrottleReason } from './throttle/waits.ts'
+export { acceptLosses } from './moves/accept-losses.ts'
 export { announceMove, announceTarget, endMove } from './moves/announce.ts'
 export {
   come,

@@ -25,6 +25,13 @@ export interface OwnerFault {
   readonly text: string
   /** True if an announced move copies the buckets again, so that `shards.repair` repairs the fault. */
   readonly isRepairable: boolean
+  /** The record of the shard that gave the buckets up, if the other shard has lost them since. */
+  readonly lost?: LostDeparture | undefined
+}
+
+/** A record of buckets that their new shard has lost, with the number of the shard that gave them up. */
+export interface LostDeparture extends AwayBuckets {
+  readonly from: number
 }
 
 /** A fault of one bucket. `place` has the shards whose catalogs show it. */
@@ -33,6 +40,7 @@ interface Found {
   readonly owners: readonly number[]
   readonly place: readonly number[]
   readonly isRepairable?: boolean
+  readonly lost?: LostDeparture
   readonly textOf: (buckets: string) => string
 }
 
@@ -53,8 +61,8 @@ export async function ownerFaults(
   const byText = Map.groupBy(seen.filter(hasStayed), ({ textOf }) => textOf('…'))
   return Array.from(byText.values(), (found): OwnerFault => {
     const buckets = formatRanges(found.map(({ bucket }) => [bucket, bucket]))
-    const [{ owners, textOf, isRepairable = false }] = found as [Found]
-    return { buckets, owners, text: textOf(buckets), isRepairable }
+    const [{ owners, textOf, isRepairable = false, lost }] = found as [Found]
+    return { buckets, owners, text: textOf(buckets), isRepairable, lost }
   })
 }
 
@@ -122,8 +130,9 @@ function faultsIn(
     // Only a move whose rows are read at the source copies again. It is not undone any more.
     const phase = layout.moves?.find(({ id }) => id === away.move)?.phase
     const isRepairable = emptied === undefined && (phase === 'both' || phase === 'undoing')
-    const textOf = lostTarget({ ...away, from, isRepairable })
-    return [{ bucket, owners: [], place: [from, to], textOf, isRepairable }]
+    const lost = { ...away, from }
+    const textOf = lostTarget({ ...lost, isRepairable })
+    return [{ bucket, owners: [], place: [from, to], textOf, isRepairable, lost }]
   })
 }
 

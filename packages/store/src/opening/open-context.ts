@@ -15,6 +15,7 @@ import {
   type EngineContext,
   type StoreDriver,
 } from '@looseleaf/index-engine/internal'
+import { acceptLosses } from '@looseleaf/protocol/internal'
 import { bucketRouter } from '@looseleaf/router'
 import { addIndexes } from '../catalog/manage-indexes.ts'
 import { replaceLostIndexes } from '../catalog/replace-lost-indexes.ts'
@@ -135,6 +136,7 @@ export async function openContext(
     await agreeOnPolicies(context, policies, onWarning)
     if (migrate && silent.size === 0) {
       await replaceLostIndexes(context)
+      if (acceptEmptyShards) await acceptLosses(context)
       await addIndexes(context, indexes)
     }
     await warnOfShards(opened, onWarning)

@@ -1,0 +1,154 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { cleanIndex } from '@looseleaf/cleaner'
+import { parseId } from '@looseleaf/core'
+import { sqliteShards } from '@looseleaf/driver-sqlite'
+import { changeServes } from '@looseleaf/index-engine/internal'
+import type { MoveProgress } from '@looseleaf/mover'
+import { moveBuckets } from '@looseleaf/mover/internal'
+import { announceTarget, entitiesIn, loadOwn, type MoveWork } from '@looseleaf/protocol/internal'
+import { DataStore } from '@looseleaf/store'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { moveUntil, PLAN } from './consumers/moving.ts'
+import { checkIndexes, checkQueries, contentsOf, fill, indexes, itemOf, SOME_BUCKETS } from './stores.ts'
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'looseleaf-remade-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+})
+
+async function open(options: { readonly acceptEmptyShards?: boolean } = {}): Promise<DataStore> {
+  const store = await DataStore.open({
+    shards: sqliteShards({ folder, shards: 2, durability: 'normal' }),
+    indexes,
+    migrate: true,
+    queryTimeMs: 5_000,
+    time: leapingTime(),
+    onWarning: () => {},
+    ...options,
+  })
+  onTestFinished(() => store.close())
+  return store
+}
+
+const STEPS = ['copying', 'first group', 'switching', 'target', 'emptying', 'done'] as const
+type Step = (typeof STEPS)[number]
+
+/** Moves buckets to shard 1 until a step begins. */
+async function moveTo(store: DataStore, step: Step): Promise<void> {
+  if (step === 'done') await store.shards.move(PLAN)
+  else if (step === 'first group') {
+    const stopped = new AbortController()
+    let reports = 0
+    const onProgress = ({ step: now }: MoveProgress): void => {
+      if (now === 'sealing' && ++reports === 2) stopped.abort()
+    }
+    const moving = moveBuckets(store, PLAN, { groups: 2, onProgress, signal: stopped.signal })
+    await expect(moving).rejects.toMatchObject({ code: 'ABORTED' })
+  } else await moveUntil(store, step === 'target' ? 'switching' : step)
+  if (step !== 'target') return
+  const [move] = store.context.catalog.current().layout!.moves!
+  await announceTarget({ context: store.context, move } as MoveWork)
+}
+
+interface Remade {
+  readonly store: DataStore
+  /** The entities that shard 0 had or gave up, by id. */
+  readonly kept: ReadonlyMap<string, string>
+}
+
+/** Makes shard 1 anew at a step of a move to it. */
+async function remadeAt(step: Step): Promise<Remade> {
+  const first = await open()
+  await fill(first, 120)
+  const isKept = entitiesIn(first.context, step === 'done' ? '1024-2047' : '0-2047')
+  const kept = new Map([...(await contentsOf(first))].filter(([id]) => isKept(parseId(id))))
+  await moveTo(first, step)
+  await first.close()
+  for (const file of readdirSync(folder)) if (file.startsWith('shard-1')) rmSync(join(folder, file))
+  writeFileSync(join(folder, 'shard-1.sqlite'), '')
+  return { store: await open({ acceptEmptyShards: true }), kept }
+}
+
+async function checkWhole({ store, kept }: Remade): Promise<void> {
+  expect(await contentsOf(store)).toEqual(kept)
+  expect(await store.shards.moves()).toEqual([])
+  expect(await store.shards.repair()).toMatchObject({ moves: [], problems: [] })
+  await cleanIndex(store)
+  await checkQueries(store)
+  await checkIndexes(store)
+}
+
+test.each(STEPS)('a repair ends a move whose target was made anew at this step: %s', async (step) => {
+  const remade = await remadeAt(step)
+  const { problems, moves } = await remade.store.shards.repair()
+  expect(problems).toEqual([])
+  expect(moves).toMatchObject([{ id: 1, state: 'done' }])
+  await checkWhole(remade)
+})
+
+test('an undo gives the buckets back to the source if the target was made anew before the first group', async () => {
+  const remade = await remadeAt('copying')
+  expect(await remade.store.shards.undo(1)).toMatchObject({ state: 'undone' })
+  await checkWhole(remade)
+})
+
+test('an undo names the call that ends a move whose target was made anew after the first group', async () => {
+  const remade = await remadeAt('first group')
+  await expect(remade.store.shards.undo(1)).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('Finish it with shards.repair, then move the buckets back') as string,
+  })
+  expect(await remade.store.shards.repair()).toMatchObject({ moves: [{ state: 'done' }] })
+  await checkWhole(remade)
+})
+
+test('the move to a shard that was made anew is announced once, whatever interrupts its opening', async () => {
+  const { store } = await remadeAt('emptying')
+  const { layout } = store.context.catalog.current()
+  expect(layout).toMatchObject({
+    moves: [{ id: 1, ...PLAN, phase: 'both' }],
+    shards: [{ buckets: '0-2047' }, {}],
+  })
+  const again = await open({ acceptEmptyShards: true })
+  expect(again.context.catalog.current().layout).toEqual(layout)
+})
+
+test('a target that went back keeps its buckets closed while an index is ready, although an empty shard would be accepted', async () => {
+  const first = await open()
+  await fill(first, 20)
+  await moveTo(first, 'emptying')
+  const { catalog, serves } = await loadOwn(first.context, 1, {})
+  await changeServes(first.context.driver.shards[1]!, catalog, {
+    ...serves,
+    owns: '2048-4095',
+    arrived: undefined,
+  })
+  await first.close()
+  const store = await open({ acceptEmptyShards: true })
+  expect(await store.shards.repair()).toMatchObject({
+    moves: [],
+    problems: [
+      expect.stringMatching(/^The buckets 0-1023 are on no shard: .*Bring the server of shard 1 back/),
+    ],
+  })
+})
+
+test('a shard that was made anew serves the buckets whose entities are gone', async () => {
+  const { store } = await remadeAt('done')
+  const isIn = entitiesIn(store.context, SOME_BUCKETS)
+  let id = store.newId()
+  while (!isIn(parseId(id))) id = store.newId()
+  expect(await store.get(id)).toBeUndefined()
+  await store.put({ ...itemOf(1) }, { id })
+  expect(await store.get(id)).toMatchObject(itemOf(1))
+  const [row] = await store.context.driver.shards[1]!.entities.checksums([parseId(id)])
+  expect(row).toBeDefined()
+  // The buckets can move on.
+  expect(await store.shards.move({ from: 1, to: 0, buckets: SOME_BUCKETS })).toMatchObject({ state: 'done' })
+  expect(await store.get(id)).toMatchObject(itemOf(1))
+})
