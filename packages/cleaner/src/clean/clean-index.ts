@@ -8,8 +8,10 @@ import {
 } from '@looseleaf/core/internal'
 import {
   changeCatalog,
+  contentsEpochOf,
   propagateCatalog,
   presentNumbers,
+  type Catalog,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
 import {
@@ -269,6 +271,7 @@ function mustCheck(entry: CatalogEntry, options: CleanOptions): boolean {
 async function finish(job: CleanJob, leading: Shard, call: CallOptions): Promise<CleanedIndex[] | undefined> {
   const { context, meter, lease, runs } = job
   const tables = Array.from(runs.keys(), ({ entry }) => entry.table)
+  const catalog = await context.catalog.reload(call)
   const records = await loadRuns(context, tables, call)
   if (leadingShard(context) !== leading) return undefined
   const shards = presentNumbers(context.driver)
@@ -298,7 +301,8 @@ async function finish(job: CleanJob, leading: Shard, call: CallOptions): Promise
   const isFilled = (end: (typeof mine)[number]): boolean =>
     end.entry.state === 'building' && end.parts.every(({ duplicates }) => duplicates === 0)
   const filled = mine.filter(isFilled).map(({ entry }) => entry.table)
-  if (filled.length > 0) await makeReady(context, filled, call)
+  if (filled.length > 0 && !(await makeReady(context, filled, latestContents(catalog), call)))
+    return finish(job, leading, call)
   const runEnds = new Map(
     mine.map(({ entry, run, tally, rewrites }) => {
       const isFilling = entry.state === 'building' || rewrites
@@ -317,12 +321,24 @@ async function finish(job: CleanJob, leading: Shard, call: CallOptions): Promise
   })
 }
 
-/** Makes indexes ready for queries, except those that are ready already or being dropped. */
+/** Returns the epoch of the last contents of a catalog. */
+function latestContents({ shards }: Catalog): number {
+  return Math.max(...shards.map((shard) => (shard === undefined ? 0 : contentsEpochOf(shard))))
+}
+
+/**
+ * Makes indexes ready for queries, except those that are ready already or being dropped. Resolves with false if the catalog has other contents
+ * than those that were read before the records of the runs: look at these again.
+ * 1. A worker reads the record of its run, and is suspended.
+ * 2. Another one ends the run. The table is emptied, and a cleaner makes the index `building` again, with another run.
+ * 3. The first one would make the index ready without its rows.
+ */
 async function makeReady(
   context: EngineContext,
   tables: readonly string[],
+  contentsEpoch: number,
   call: CallOptions,
-): Promise<void> {
+): Promise<boolean> {
   const becomesReady = (entry: CatalogEntry): boolean =>
     tables.includes(entry.table) && entry.state === 'building'
   const catalog = await changeCatalog(
@@ -336,7 +352,8 @@ async function makeReady(
               : { ...entry, ...(paused && { paused }) },
           )
         : undefined,
-    call,
+    { ...call, contentsEpoch },
   )
   context.catalog.adopt(catalog)
+  return !catalog.indexes.some(becomesReady)
 }

@@ -1,13 +1,14 @@
 import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
-import { untilAborted } from '@looseleaf/core/internal'
+import { untilAborted, type CatalogEntry } from '@looseleaf/core/internal'
+import { changeCatalog } from '@looseleaf/index-engine/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { expect, it } from 'vitest'
-import { byUser, openStore } from '../../test/stores.ts'
+import { byTag, byUser, openStore } from '../../test/stores.ts'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { readCleanerReport } from '../report/cleaner-report.ts'
 import { cleanIndex, type CleanResult, tunedCleanIndex } from './clean-index.ts'
 import { partTask } from './part-lease.ts'
-import { runTask } from './run-record.ts'
+import { joinRuns, runTask } from './run-record.ts'
 
 const TABLE = 'index_by_user'
 
@@ -18,23 +19,24 @@ interface Finished {
   readonly finishedAt: () => Promise<number>
 }
 
-/** Fills an index; before the worker's look number `atLook` at the record of its run, another process acts. */
+/** Fills an index; before or after the worker's look number `atLook` at the record of its run, another process acts. */
 async function fill(
   atLook: number,
   act: (other: Awaited<ReturnType<typeof openStore>>) => Promise<unknown>,
+  time: 'before' | 'after' = 'before',
 ): Promise<Finished> {
-  const time = leapingTime()
-  const driver = createReferenceDriver({ shards: 2, now: () => time.now() * 1000 })
-  const other = await openStore({ driver, time, indexes: [] })
+  const clock = leapingTime()
+  const driver = createReferenceDriver({ shards: 2, now: () => clock.now() * 1000 })
+  const other = await openStore({ driver, time: clock, indexes: [] })
   await other.putMany(Array.from({ length: 10 }, (_, i) => ({ user_id: `user ${i}`, published: i })))
   await other.addIndex(byUser)
   let looks = 0
   const watched = faultyDriver(driver, ({ operation, args }) => {
     if (operation === 'load') return { after: () => new Promise((resolve) => setImmediate(resolve)) }
     if (operation !== 'loadAll' || !(args[0] as readonly string[]).includes(runTask(TABLE))) return undefined
-    return ++looks === atLook ? { before: async () => void (await act(other)) } : undefined
+    return ++looks === atLook ? { [time]: async () => void (await act(other)) } : undefined
   })
-  const worker = await openStore({ driver: watched, time, indexes: [] })
+  const worker = await openStore({ driver: watched, time: clock, indexes: [] })
   return {
     result: cleanIndex(worker, 'by_user'),
     looks: () => looks,
@@ -59,6 +61,36 @@ it('a run that another worker ended is not ended again, and both return the same
   expect(await result).toEqual(theirs)
   expect(theirs).toMatchObject({ added: 10, indexes: [{ state: 'ready' }] })
   expect(await finishedAt()).toBe(endedAt)
+})
+
+it('a worker that was suspended before it ends a filling does not make an index ready that is filled again since', async () => {
+  const stateOf = ({ context }: Awaited<ReturnType<typeof openStore>>): string | undefined =>
+    context.catalog.current().indexes.find(({ name }) => name === 'by_user')?.state
+  let cleaner: Awaited<ReturnType<typeof openStore>> | undefined
+  const { result } = await fill(
+    await lastLook(),
+    async (other) => {
+      cleaner = other
+      await cleanIndex(other, 'by_user')
+      expect(stateOf(other)).toBe('ready')
+      // A cleaner finds the table emptied.
+      const toBuilding = (entries: readonly CatalogEntry[]): readonly CatalogEntry[] =>
+        entries.map((entry) => ({ ...entry, state: 'building' }))
+      await changeCatalog(other.context.driver, toBuilding)
+      const worker = { owner: 'another cleaner', leaseMs: 5_000, pollMs: 100 }
+      await joinRuns(other.context, [TABLE], worker, { restart: true })
+    },
+    'after',
+  )
+  expect(await result).toMatchObject({ indexes: [{ state: 'building' }] })
+  await cleaner!.context.catalog.reload()
+  expect(stateOf(cleaner!)).toBe('building')
+  expect(await cleanIndex(cleaner!, 'by_user')).toMatchObject({ indexes: [{ state: 'ready' }] })
+})
+
+it('a filled index becomes ready although another process changes the catalog before the run ends', async () => {
+  const { result } = await fill(await lastLook(), (other) => other.addIndex(byTag), 'after')
+  expect(await result).toMatchObject({ added: 10, indexes: [{ state: 'ready' }] })
 })
 
 it('a clean throws `INDEX_NOT_FOUND` if its index is dropped just before the run ends', async () => {

@@ -93,6 +93,14 @@ describe('changeCatalog', () => {
     expect(states()).toEqual(['ready', 'ready', 'ready'])
   })
 
+  it('a change that is based on other contents than those of the catalog changes nothing', async () => {
+    expect(await changeCatalog(driver, toReady, { contentsEpoch: 4 })).toMatchObject({ epochs: [5, 5, 5] })
+    expect(await changeCatalog(driver, toReady, { contentsEpoch: 5 })).toMatchObject({
+      epochs: [1_000, 1_000, 1_000],
+    })
+    expect(states()).toEqual(['ready', 'ready', 'ready'])
+  })
+
   it('a change is repeated when a shard loses it, and rejects with CONFLICT after 50 attempts', async () => {
     let changes = 0
     let losses = 1

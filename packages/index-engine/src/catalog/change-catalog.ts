@@ -13,6 +13,8 @@ const MAX_ATTEMPTS = 50
 export interface CatalogChangeOptions extends CallOptions {
   /** Tells whether a shard's catalog has the change. The call repeats the change until this holds on every shard. Default: always. */
   readonly holds?: ((contents: CatalogContents) => boolean) | undefined
+  /** Contents on which the change is based. The call changes nothing if the catalog has other ones by now. Default: those that it finds. */
+  readonly contentsEpoch?: number | undefined
   /** Number of a shard that may lack the change in the end, because it takes no writes. It has to answer reads. Default: none. */
   readonly mayLack?: number | undefined
 }
@@ -26,12 +28,13 @@ export interface CatalogChangeOptions extends CallOptions {
 export async function changeCatalogContents(
   driver: StoreDriver,
   change: (contents: CatalogContents) => CatalogContents | undefined,
-  { holds = () => true, mayLack, ...options }: CatalogChangeOptions = {},
+  { holds = () => true, mayLack, contentsEpoch, ...options }: CatalogChangeOptions = {},
 ): Promise<Catalog> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const current = await leadingCatalog(driver, options)
     const first = driver.shards[current.shardNumber] as Shard
-    const contents = change(current)
+    const isKnown = contentsEpoch === undefined || contentsEpochOf(current) === contentsEpoch
+    const contents = isKnown ? change(current) : undefined
     if (contents === undefined) return propagateCatalog(driver, { ...options, mayLack })
     const changed = { ...current, ...contents }
     const requires = requirementsOf(changed)
@@ -80,7 +83,7 @@ export async function changeCatalog(
  */
 export async function propagateCatalog(
   driver: StoreDriver,
-  options: Omit<CatalogChangeOptions, 'holds'> = {},
+  options: Pick<CatalogChangeOptions, 'mayLack' | 'signal'> = {},
 ): Promise<Catalog> {
   for (let attempt = 1; ; attempt++) {
     const { contentsEpoch, catalogs } = await copyLeadingCatalog(driver, options)
@@ -100,7 +103,7 @@ export async function propagateCatalog(
  */
 async function copyLeadingCatalog(
   driver: StoreDriver,
-  { mayLack, ...options }: Omit<CatalogChangeOptions, 'holds'>,
+  { mayLack, ...options }: Pick<CatalogChangeOptions, 'mayLack' | 'signal'>,
 ): Promise<{ readonly contentsEpoch: number; readonly catalogs: readonly (ShardCatalog | undefined)[] }> {
   const source = await leadingCatalog(driver, options)
   const shards = presentShards(driver)
