@@ -1,8 +1,8 @@
 import type { Driver } from '@looseleaf/core'
-import type { LayoutMove, StoreLayout } from '@looseleaf/core/internal'
+import { unionOfRanges, type LayoutMove, type StoreLayout } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { changeCatalogContents } from '@looseleaf/index-engine/internal'
-import { announceMove, endMove, type MoveWork } from '@looseleaf/protocol/internal'
+import { changeCatalogContents, changeServes } from '@looseleaf/index-engine/internal'
+import { announceMove, endMove, loadOwn, type MoveWork } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
@@ -126,11 +126,33 @@ test('an announcement to a shard without buckets that a crash undoes is made aga
   expect(await announceMove(crashing.context, PLAN)).toEqual({ id: 2, ...PLAN, phase: 'both' })
 })
 
+/** Ends a move from shard 0 to shard 1, as its mover does. */
+async function end(move: LayoutMove): Promise<void> {
+  const { id, from, buckets } = move
+  const { catalog, serves } = await loadOwn(store.context, 1, {})
+  const arrived = { move: id, attempt: 1, buckets, from, end: 1, begin: 2, afterAddedId: 0 }
+  const owns = unionOfRanges(serves.owns, buckets)
+  await changeServes(driver.shards[1]!, catalog, { ...serves, owns, arrived: [arrived] })
+  await endMove({ context: store.context, move } as MoveWork)
+}
+
 test('an announcement of another process is returned although its move ends during the call', async () => {
   const move: LayoutMove = { id: 1, ...PLAN, phase: 'both' }
-  const late = await openFinding(() => endMove({ context: store.context, move } as MoveWork))
+  const late = await openFinding(() => end(move))
   expect(await announceMove(late.context, PLAN)).toEqual(move)
   expect(await layoutOf(0)).toMatchObject({ revision: 2, moves: [] })
+})
+
+test('an announcement that is lost is not returned because another move with its number has brought its buckets to the target', async () => {
+  const other: LayoutMove = { id: 1, ...PLAN, buckets: '0-19', phase: 'both' }
+  const late = await openFinding(async () => {
+    await setMoves([other])
+    await end(other)
+  })
+  await expect(announceMove(late.context, PLAN)).rejects.toMatchObject({
+    code: 'BAD_OPTION',
+    message: 'This move is not possible: shard 0 does not have 10 of these buckets.',
+  })
 })
 
 test('an announcement that other processes undo each time is given up', async () => {

@@ -15,12 +15,13 @@ import {
   mergeCatalogs,
   presentNumbers,
   propagateCatalog,
+  type Catalog,
   type CatalogContents,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
 import { badMove, checkedPlan, type PlannedMove } from './checked-plan.ts'
 import type { MoveWork } from './move-work.ts'
-import { durableOwn, isSameMove, loadOwn, type OwnBuckets } from './own-buckets.ts'
+import { bucketsOfMove, durableOwn, isSameMove, loadOwn, type OwnBuckets } from './own-buckets.ts'
 
 /** Announcements that other processes undo, or outrun, in a row after which `announceMove` gives up. */
 const MAX_TRIES = 50
@@ -68,7 +69,7 @@ export async function announceMove(
     )
     context.catalog.adopt(catalog)
     // A crash may have undone the announcement of another process that was found, and another move may have got its number.
-    if (announced !== undefined && hadMove(catalog, announced)) return announced
+    if (announced !== undefined && stands(catalog, announced)) return announced
   }
   throw new LooseleafError(
     'CONFLICT',
@@ -221,12 +222,26 @@ const NO_TARGET: Readonly<Record<NonNullable<LayoutShard['state']>, string>> = {
   removed: 'was removed',
 }
 
-/** Tells whether a layout has a move, or its end: the target has the buckets then. */
+/** Tells whether a layout has a move, or may have its end: the target has the buckets then. */
 function hadMove({ layout }: Pick<CatalogContents, 'layout'>, announced: LayoutMove | undefined): boolean {
   if (announced === undefined) return false
+  const { to, buckets } = announced
+  return hasMove(layout, announced) || rangesInclude(layout?.shards[to]?.buckets ?? '', buckets)
+}
+
+function hasMove(layout: StoreLayout | undefined, announced: LayoutMove): boolean {
+  return layout?.moves?.some((move) => move.id === announced.id && isSame(move, announced)) === true
+}
+
+/**
+ * Tells whether a move is announced, or has ended: the target then has a record of its arrival. The layout alone does not tell that:
+ * 1. A failover loses an announcement. Another process announces a move with the same number and more buckets, and ends it.
+ * 2. The target has the buckets. A mover of the first move would replace the saved progress of the other one by its own.
+ */
+function stands({ layout, shards }: Catalog, announced: LayoutMove): boolean {
   const { id, to, buckets } = announced
-  if (layout?.moves?.some((move) => move.id === id && isSame(move, announced))) return true
-  return rangesInclude(layout?.shards[to]?.buckets ?? '', buckets)
+  if (hasMove(layout, announced)) return true
+  return bucketsOfMove(shards[to]?.serves?.arrived, id) === buckets
 }
 
 function isSame(move: LayoutMove, { from, to, buckets }: PlannedMove): boolean {

@@ -123,7 +123,7 @@ export const moves: Equivalents = {
   'protocol/moves/announce': {
     'announceMove: moves.find((move) => isKept(move, plan)) → moves.findLast((move) => isKept(move, plan))':
       oneOfEach,
-    'hadMove: layout?.moves → layout.moves': 'A store without a layout is refused before.',
+    'hasMove: layout?.moves → layout.moves': 'A store without a layout is refused before.',
     'hadMove: layout?.shards → layout.shards': 'A store without a layout is refused before.',
     'hadMove: layout?.shards[to]?.buckets → layout?.shards[to].buckets': hasShards,
     "objectionsTo: !isLooseleafError(error) || !['BAD_OPTION', 'CONFLICT'].includes(error.code) → (!['BAD_OPTION', 'CONFLICT'].includes(error.code))":
