@@ -157,6 +157,8 @@ export function consume(
       },
     })
     const retrySlots = createShardSlots()
+    const moved = createMovedRows(context, shard, progress, signal)
+    const passing = createPassedChanges(context, { shard, consumer: name, moved, leases })
     const rows = createRowHandler(context, shard, name, handler as Handler<Change>, {
       ...settled,
       changes,
@@ -166,15 +168,14 @@ export function consume(
       signal,
       report,
     })
-    const moved = createMovedRows(context, shard, progress, signal)
     const work = createShardConsumer(context, {
       ...settled,
       shard,
       leases,
       handler: rows,
-      replays: createReplays(context, name, shard, leases),
+      replays: createReplays(context, name, shard, { leases, passing }),
       moved,
-      passing: createPassedChanges(context, { shard, consumer: name, moved, leases }),
+      passing,
       retrySlots,
       signal,
       onError: onRoundError,

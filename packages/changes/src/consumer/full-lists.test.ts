@@ -1,4 +1,5 @@
 import { formatId, parseId, type EntityId } from '@looseleaf/core'
+import { messageOf } from '@looseleaf/core/internal'
 import { entitiesIn, PARTITIONS } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
 import { keepOpen } from '@looseleaf/testkit'
@@ -25,12 +26,14 @@ test('a change that finds no room in the full list of the owner is passed on whe
   const id = newId(true)
   await store.put({ n: 1 }, { id })
   let isDown = true
+  const errors: string[] = []
+  const onError = (error: unknown): void => void errors.push(messageOf(error))
   const consumer = search.start(
     store,
     () => {
       if (isDown) throw new Error('The search engine is down.')
     },
-    { leaseMs: 300, maxAttempts: 100_000, onError: () => {} },
+    { leaseMs: 300, maxAttempts: 100_000, onError },
   )
   await until(() => consumer.status().shards[0]?.failing === 1)
   // The source does not find the partition.
@@ -53,6 +56,7 @@ test('a change that finds no room in the full list of the owner is passed on whe
   await add(letters.slice(MAX_LETTERS))
   expect(await count()).toBe(MAX_LETTERS)
   search.plan = () => undefined
+  await until(() => errors.some((text) => text.includes(`partition ${partition} of memory 1 has too many`)))
   isDown = false
   await until(() => consumer.status().shards[0]?.failing === 0)
   expect(await count()).toBeLessThan(MAX_LETTERS)

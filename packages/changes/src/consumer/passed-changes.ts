@@ -1,4 +1,4 @@
-import { parseId, type CallOptions } from '@looseleaf/core'
+import { LooseleafError, parseId, type CallOptions, type Shard } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { deleteDelayMs, PARTITIONS, placeAt, shardAt, type MovedRows } from '@looseleaf/protocol/internal'
 import { addLetters, foundLetters } from '../records/dead-letters.ts'
@@ -15,7 +15,7 @@ export interface PassedChanges {
    * Passes such changes on, of partitions that `due` has returned and that begin no handler meanwhile. A change stays while its entity has no
    * owner, or while the list of the owner is full. In a store with `deleteDelayMs` it stays until it was passed on again to the same owner
    * after that time, because a failover of the owner may have lost it. So its handler is called once more with the state there. Other shards
-   * do not wait for a change that was passed on once.
+   * do not wait for a change that was passed on once. Rejects if an owner does not answer, and with `SHARD_BUSY` if a list is full.
    */
   passOn(partitions: readonly HeldPartition[], options: CallOptions): Promise<void>
 }
@@ -54,10 +54,11 @@ export function createPassedChanges(
   const changesOf = (partition: HeldPartition): readonly Failing[] =>
     [...partition.failing.values()].filter((change) => isOver(change, partition) && isDue(change))
 
-  /** Sends changes to their owner, and returns those that arrived, and are on disk there. */
+  /** Sends changes to their owner, and returns those that arrived, and are on disk there. Adds an error for each full list to `failures`. */
   async function sendTo(
     number: number,
     changes: readonly Failing[],
+    failures: unknown[],
     options: CallOptions,
   ): Promise<readonly Failing[]> {
     const owner = shardAt(context, number)
@@ -67,8 +68,10 @@ export function createPassedChanges(
     const partitions = new Map(changes.map((change, i) => [change, (rows[i]?.addedId ?? 0) % PARTITIONS]))
     const groups = Map.groupBy(changes, (change) => partitions.get(change) as number)
     const placeOf = (partition: number) => ({ shard: number, partition, list: 'moved' as const })
-    for (const [partition, letters] of groups)
-      await addLetters(context, consumer, placeOf(partition), letters, options)
+    for (const [partition, letters] of groups) {
+      const added = await addLetters(context, consumer, placeOf(partition), letters, options)
+      if (added.includes(false)) failures.push(fullList(owner, partition))
+    }
     await owner.flush(options)
     // Letters that are there after the flush are on disk. A server that has restarted in between may have lost them; they are sent again.
     const sent: Failing[] = []
@@ -94,13 +97,21 @@ export function createPassedChanges(
     await Promise.all(
       Array.from(Map.groupBy(changes.filter(hasLeft), ownerOf), async ([number, some]) => {
         try {
-          for (const change of await sendTo(number, some, options)) sent.set(change, number)
+          for (const change of await sendTo(number, some, failures, options)) sent.set(change, number)
         } catch (error) {
           failures.push(error)
         }
       }),
     )
     return { sent, failures }
+  }
+
+  function fullList({ name }: Shard, partition: number): LooseleafError {
+    return new LooseleafError(
+      'SHARD_BUSY',
+      `Consumer ${consumer}: partition ${partition} of ${name} has too many failing changes of moved entities to take more. Other shards keep theirs until it has handled some.`,
+      { shard: name },
+    )
   }
 
   return {

@@ -17,6 +17,8 @@ let own: number
 let other: number
 let partition: HeldPartition
 let replays: Replays
+/** Entities that have left the shard. */
+let departed: Set<string>
 
 beforeEach(async () => {
   search = await Search.begin()
@@ -28,7 +30,11 @@ beforeEach(async () => {
   other = (own + 1) % PARTITIONS
   const place = { updated: 1, addedId: 0 }
   partition = { number: other, place, since: 1, failing: new Map(), isHeld: true }
-  replays = createReplays(store.context, 'search', shard, { save: async () => {} })
+  departed = new Set()
+  replays = createReplays(store.context, 'search', shard, {
+    leases: { save: async () => {} },
+    passing: { isOver: (change) => departed.has(change.id) },
+  })
 })
 afterEach(() => search.end(store))
 
@@ -62,6 +68,24 @@ test.each([
     expect([...partition.failing.keys()]).toEqual([purged])
     expect(await lettersIn(other, list)).toEqual([])
     expect(await lettersIn(own, 'moved')).toEqual([[id, attempts]])
+  },
+)
+
+test.each(['moved', 'dead'] as const)(
+  'a partition with failing changes that wait for another shard takes letters of the %s ones that it can handle itself',
+  async (list) => {
+    for (let n = 0; n < 100; n++) {
+      const waiting = store.newId()
+      departed.add(waiting)
+      partition.failing.set(waiting, failing(waiting))
+    }
+    const gone = store.newId()
+    departed.add(gone)
+    const ids = Array.from({ length: 60 }, () => store.newId())
+    await addToOther(list, [gone, ...ids])
+    await takeAll()
+    expect([...partition.failing.keys()].slice(100)).toEqual(ids.slice(0, 50))
+    expect((await lettersIn(other, list)).map(([letter]) => letter)).toEqual([gone, ...ids.slice(50)])
   },
 )
 

@@ -5,6 +5,7 @@ import { PARTITIONS, shardAt, type LetterList } from '@looseleaf/protocol/intern
 import { addLetters, editLettersOf, readLetters, type StoredLetter } from '../records/dead-letters.ts'
 import type { Failing } from '../records/partition-record.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
+import type { PassedChanges } from './passed-changes.ts'
 import { MAX_FAILING } from './row-handler.ts'
 
 /** Letters of a shard that become failing changes: dead ones that `replayDeadLetters` marked, and those that another shard passed on. */
@@ -23,11 +24,16 @@ type WantedLetters = Readonly<Record<LetterList, readonly StoredLetter[]>>
 /** Reading letters takes at most one fiftieth of the time, so long lists are read less often. */
 const READS_PART = 50
 
+export interface ReplaysOptions {
+  readonly leases: Pick<PartitionLeases, 'save'>
+  readonly passing: Pick<PassedChanges, 'isOver'>
+}
+
 export function createReplays(
   context: EngineContext,
   consumer: string,
   shard: number,
-  leases: Pick<PartitionLeases, 'save'>,
+  { leases, passing }: ReplaysOptions,
 ): Replays {
   const elapsed = elapsedBy(context.time)
   let readsAt = -Infinity
@@ -40,10 +46,10 @@ export function createReplays(
       const letters = await readLetters(context, consumer, shard, numbers, options)
       readsAt = elapsed() + READS_PART * (elapsed() - began)
       const wanted = partitions.map((partition): readonly [HeldPartition, WantedLetters] => {
-        // At most half of the failing changes of a partition come from letters, so that new changes proceed.
-        const room = Math.max(0, MAX_FAILING / 2 - partition.failing.size)
-        const moved = (letters.moved.get(partition.number) ?? []).slice(0, room)
-        const replayed = letters.dead.get(partition.number)?.filter(({ replay }) => replay) ?? []
+        const { room, isTaken } = roomOf(partition)
+        const moved = (letters.moved.get(partition.number) ?? []).filter(isTaken).slice(0, room)
+        const replayed =
+          letters.dead.get(partition.number)?.filter((letter) => letter.replay && isTaken(letter)) ?? []
         return [partition, { moved, dead: replayed.slice(0, room - moved.length) }]
       })
       return new Map(wanted.filter(([, { dead, moved }]) => dead.length + moved.length > 0))
@@ -61,6 +67,24 @@ export function createReplays(
       await remove(partition, 'dead', dead, options)
       await remove(partition, 'moved', moved, options)
     },
+  }
+
+  /**
+   * Returns how many letters a partition takes, and which ones. At most half of its failing changes come from letters, so that new changes proceed.
+   * If it has too many that wait for another shard, it takes letters that it can handle itself:
+   * 1. The lists of two shards are full, and both have failing changes to pass on to the other.
+   * 2. If these changes left no room for letters, neither list would ever get shorter.
+   */
+  function roomOf(partition: HeldPartition): {
+    readonly room: number
+    readonly isTaken: (letter: StoredLetter) => boolean
+  } {
+    const half = MAX_FAILING / 2
+    const { failing } = partition
+    const isHere = (change: Failing): boolean => !passing.isOver(change, partition)
+    if (failing.size < half) return { room: half - failing.size, isTaken: () => true }
+    const here = [...failing.values()].filter(isHere).length
+    return { room: Math.max(0, half - here), isTaken: isHere }
   }
 
   /**
