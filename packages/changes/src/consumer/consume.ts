@@ -163,6 +163,7 @@ export function consume(
       ...settled,
       changes,
       leases,
+      passing,
       limit,
       retrySlots,
       signal,

@@ -9,6 +9,8 @@ import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 export interface PassedChanges {
   /** Tells whether a failing change is to be retried on another shard. */
   isOver(change: Failing, partition: HeldPartition): boolean
+  /** Returns the number of failing changes of a partition, without those that were passed on and stay only because a failover may lose them. */
+  countOpen(partition: HeldPartition): number
   /** Returns those of these partitions that have such changes to pass on now, by the buckets that the shard has now. */
   due(partitions: readonly HeldPartition[], options: CallOptions): Promise<readonly HeldPartition[]>
   /**
@@ -116,6 +118,10 @@ export function createPassedChanges(
 
   return {
     isOver,
+    countOpen(partition) {
+      const isKept = (change: Failing): boolean => isOver(change, partition) && passedOf(change) !== undefined
+      return [...partition.failing.values()].filter((change) => !isKept(change)).length
+    },
     async due(partitions, options) {
       const hasDue = (partition: HeldPartition): boolean => changesOf(partition).length > 0
       if (!partitions.some(hasDue)) return []

@@ -16,6 +16,7 @@ import type { ChangedEntity } from './changed-entity.ts'
 import type { SettledOptions } from './consume-options.ts'
 import type { Change, ChangeReader } from './consumed-kinds.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
+import type { PassedChanges } from './passed-changes.ts'
 import type { RetrySlots } from './retry-slots.ts'
 
 /** Handles a change. The consumer retries the change if the function throws or rejects. */
@@ -33,9 +34,11 @@ export interface RowHandler {
   isWanted(partition: HeldPartition, row: EntityRow): boolean
   /**
    * Resolves to false if the row has to be handed over again: it could not begin by `beginBy` (a time of `elapsedBy`), the consumer was
-   * stopped, the partition was taken over, or it already has `MAX_FAILING` failing changes.
+   * stopped, the partition was taken over, or it is full.
    */
   handle(partition: HeldPartition, row: EntityRow, beginBy: number, kind: 'new' | 'retry'): Promise<boolean>
+  /** Tells whether a partition has `MAX_FAILING` failing changes, so that its new changes wait. */
+  isFull(partition: HeldPartition): boolean
   /** Returns the failing changes whose pause is over, longest wait first. */
   due(partition: HeldPartition): readonly Failing[]
   readonly counts: HandledCounts
@@ -50,7 +53,10 @@ export interface HandledCounts {
   readonly deadLettered: number
 }
 
-/** Largest number of failing changes per partition. A full partition waits until some are handled. */
+/**
+ * Largest number of failing changes per partition. A full partition waits until some are handled. Changes that another shard retries, and that
+ * stay for the time of a failover, do not count.
+ */
 export const MAX_FAILING = 100
 /** Capacity of the lane that writes dead letters. */
 const MAX_WAITING = 10_000
@@ -65,6 +71,7 @@ export function createRowHandler(
   options: Pick<SettledOptions, 'retryMs' | 'maxAttempts'> & {
     readonly changes: ChangeReader
     readonly leases: PartitionLeases
+    readonly passing: Pick<PassedChanges, 'countOpen'>
     readonly limit: LimitFunction
     /** Retries take a slot of `limit` too. */
     readonly retrySlots: RetrySlots
@@ -72,7 +79,7 @@ export function createRowHandler(
     readonly report: (error: unknown, change?: Change) => void
   },
 ): RowHandler {
-  const { changes, leases, limit, retrySlots, signal, report, retryMs, maxAttempts } = options
+  const { changes, leases, passing, limit, retrySlots, signal, report, retryMs, maxAttempts } = options
   const elapsed = elapsedBy(context.time)
   const dueAt = new WeakMap<Failing, number>()
   const counts = { handled: 0, failed: 0, deadLettered: 0 }
@@ -116,11 +123,14 @@ export function createRowHandler(
     if (partition.failing.get(failing.id) === failing) partition.failing.delete(failing.id)
   }
 
+  const isFull = (partition: HeldPartition): boolean =>
+    partition.failing.size >= MAX_FAILING && passing.countOpen(partition) >= MAX_FAILING
+
   /** Calls the handler. Resolves to undefined, without a call, if the leases may have expired while codec entries were loaded. */
   async function callHandler(partition: HeldPartition, row: EntityRow): Promise<boolean | undefined> {
     const id = formatId(row.id)
     const known = partition.failing.get(id)
-    if (known === undefined && partition.failing.size >= MAX_FAILING) return false
+    if (known === undefined && isFull(partition)) return false
     const attempt = known?.version === row.version ? known.attempts + 1 : 1
     let change: Change | undefined
     try {
@@ -168,6 +178,7 @@ export function createRowHandler(
         return outcome
       }
     },
+    isFull,
     due: (partition) => {
       const now = elapsed()
       return [...partition.failing.values()]

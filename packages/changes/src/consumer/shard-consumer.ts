@@ -22,7 +22,7 @@ import type { RetrySlots } from './retry-slots.ts'
 import { createReadDueRows } from './due-rows.ts'
 import { createEmptyStretch } from './empty-stretch.ts'
 import { createRetryTurns } from './retry-turns.ts'
-import { MAX_FAILING, type RowHandler } from './row-handler.ts'
+import type { RowHandler } from './row-handler.ts'
 import { createWaitingRows } from './waiting-rows.ts'
 
 export interface ShardConsumer {
@@ -317,7 +317,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       const upTo = leases.held.length > 0 ? await readFloor() : undefined
       for (const partition of busy.idle()) passed.delete(partition)
       turns.passed(busy.idle())
-      const open = await waiting.open(busy.idle().filter(({ failing }) => failing.size < MAX_FAILING))
+      const open = await waiting.open(busy.idle().filter((partition) => !handler.isFull(partition)))
       const hasMore = upTo !== undefined && open.length > 0 && (await handOverPage(open, upTo))
       await saveIfDue()
       if (hasMore || retried) return 0
