@@ -4,6 +4,7 @@ import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { PARTITIONS, shardAt, type LetterList } from '@looseleaf/protocol/internal'
 import { addLetters, editLettersOf, readLetters, type StoredLetter } from '../records/dead-letters.ts'
 import type { Failing } from '../records/partition-record.ts'
+import type { DueChanges } from './due-rows.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 import type { PassedChanges } from './passed-changes.ts'
 import { MAX_FAILING } from './row-handler.ts'
@@ -17,6 +18,11 @@ export interface Replays {
   ): Promise<ReadonlyMap<HeldPartition, WantedLetters>>
   /** Turns letters into failing changes, of the partitions that have their entities by now. Dead ones are due now. */
   take(partition: HeldPartition, wanted: WantedLetters, options: CallOptions): Promise<void>
+  /**
+   * Passes failing changes that are to be retried on to the partitions that have their entities by now, and returns the others. A change stays
+   * while the list of the other partition is full. Call it while nothing else of their partitions is in flight.
+   */
+  withoutMisplaced(due: DueChanges, options: CallOptions): Promise<DueChanges>
 }
 
 type WantedLetters = Readonly<Record<LetterList, readonly StoredLetter[]>>
@@ -56,7 +62,7 @@ export function createReplays(
     },
     async take(partition, wanted, options) {
       const { failing } = partition
-      const { dead, moved } = await withoutMisplaced(partition, wanted, options)
+      const { dead, moved } = await lettersHere(partition, wanted, options)
       for (const letter of dead) failing.set(letter.id, failingOf(letter, 0))
       for (const letter of moved)
         if ((failing.get(letter.id)?.version ?? -1) < letter.version)
@@ -66,6 +72,17 @@ export function createReplays(
       if (!partition.isHeld) return
       await remove(partition, 'dead', dead, options)
       await remove(partition, 'moved', moved, options)
+    },
+    async withoutMisplaced(due, options) {
+      const here = new Map(due)
+      for (const [partition, some] of Map.groupBy(due, ([, each]) => each)) {
+        const changes = some.flatMap(([id]) => partition.failing.get(id) ?? [])
+        const { misplaced, added } = await passMisplaced(partition, changes, options)
+        for (const id of misplaced) here.delete(id)
+        // The change is saved without it after the letter, on the same disk.
+        for (const id of added) partition.failing.delete(id)
+      }
+      return here
     },
   }
 
@@ -91,33 +108,42 @@ export function createReplays(
    * Passes letters on to the partitions that have the rows of their entities, and returns the others. An entity gets another partition when it
    * comes back to its shard, and when it is put again after its tombstone was purged. Two partitions would hand its states over at once.
    */
-  async function withoutMisplaced(
+  async function lettersHere(
     partition: HeldPartition,
     { dead, moved }: WantedLetters,
     options: CallOptions,
   ): Promise<WantedLetters> {
     const letters = [...dead.map((letter) => ({ ...letter, attempts: 0 })), ...moved]
-    const ids = letters.map(({ id }) => parseId(id))
-    const rows = await shardAt(context, shard).entities.checksums(ids, options)
-    const numbers = new Map(
-      letters.map(({ id }, i) => [id, (rows[i]?.addedId ?? partition.number) % PARTITIONS]),
-    )
-    const isHere = ({ id }: StoredLetter): boolean => numbers.get(id) === partition.number
-    const misplaced = Map.groupBy(
-      letters.filter((letter) => !isHere(letter)),
-      ({ id }) => numbers.get(id) as number,
-    )
-    const added = new Set<string>()
-    for (const [number, some] of misplaced) {
-      const at = { shard, partition: number, list: 'moved' as const }
-      const isAdded = await addLetters(context, consumer, at, some, options)
-      for (const [i, { id }] of some.entries()) if (isAdded[i]) added.add(id)
-    }
+    const { misplaced, added } = await passMisplaced(partition, letters, options)
+    const isHere = ({ id }: StoredLetter): boolean => !misplaced.has(id)
     // The removals come after the letters on the same disk.
     const isElsewhere = ({ id }: StoredLetter): boolean => added.has(id)
     await remove(partition, 'dead', dead.filter(isElsewhere), options)
     await remove(partition, 'moved', moved.filter(isElsewhere), options)
     return { dead: dead.filter(isHere), moved: moved.filter(isHere) }
+  }
+
+  /** Adds changes of entities that have another partition to the letters of that one. Returns the ids of all such entities, and of those with room. */
+  async function passMisplaced(
+    partition: HeldPartition,
+    changes: readonly Failing[],
+    options: CallOptions,
+  ): Promise<{ readonly misplaced: ReadonlySet<string>; readonly added: ReadonlySet<string> }> {
+    const rows = await shardAt(context, shard).entities.checksums(
+      changes.map(({ id }) => parseId(id)),
+      options,
+    )
+    const numberOf = new Map(
+      changes.map((change, i) => [change, (rows[i]?.addedId ?? partition.number) % PARTITIONS]),
+    )
+    const elsewhere = changes.filter((change) => numberOf.get(change) !== partition.number)
+    const added = new Set<string>()
+    for (const [number, some] of Map.groupBy(elsewhere, (change) => numberOf.get(change) as number)) {
+      const at = { shard, partition: number, list: 'moved' as const }
+      const isAdded = await addLetters(context, consumer, at, some, options)
+      for (const [i, { id }] of some.entries()) if (isAdded[i]) added.add(id)
+    }
+    return { misplaced: new Set(elsewhere.map(({ id }) => id)), added }
   }
 
   async function remove(

@@ -243,7 +243,10 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
 
   /** Retries failing changes that are due, with the current state of their entities. Returns whether any were due. */
   async function retry(): Promise<boolean> {
-    const due = turns.next(busy.idle(), retrySlots.free)
+    const found = turns.next(busy.idle(), retrySlots.free)
+    if (found.size === 0) return false
+    const due = await replays.withoutMisplaced(found, { signal })
+    hasNews ||= due.size < found.size
     if (due.size === 0) return false
     const rows = await readDueRows(due)
     const durable = [...rows.values()].filter((row) => row !== 'later')
