@@ -58,6 +58,7 @@ export { createCatalogHolder, type CatalogHolder } from './catalog/catalog-holde
 export {
   DEFAULT_QUERY_TIME_MS,
   contentsEpochOf,
+  latestContentsEpoch,
   isInUse,
   isPaused,
   keptRowsMs,

@@ -8,10 +8,9 @@ import {
 } from '@looseleaf/core/internal'
 import {
   changeCatalog,
-  contentsEpochOf,
+  latestContentsEpoch,
   propagateCatalog,
   presentNumbers,
-  type Catalog,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
 import {
@@ -301,7 +300,7 @@ async function finish(job: CleanJob, leading: Shard, call: CallOptions): Promise
   const isFilled = (end: (typeof mine)[number]): boolean =>
     end.entry.state === 'building' && end.parts.every(({ duplicates }) => duplicates === 0)
   const filled = mine.filter(isFilled).map(({ entry }) => entry.table)
-  if (filled.length > 0 && !(await makeReady(context, filled, latestContents(catalog), call)))
+  if (filled.length > 0 && !(await makeReady(context, filled, latestContentsEpoch(catalog), call)))
     return finish(job, leading, call)
   const runEnds = new Map(
     mine.map(({ entry, run, tally, rewrites }) => {
@@ -319,11 +318,6 @@ async function finish(job: CleanJob, leading: Shard, call: CallOptions): Promise
       for (const [i, part] of partsOfRun.entries()) meter.report('ready', shards[i]!, [{ index: name, part }])
     return { index: name, generation, state, ...(unique && { unique }), ...(halted && { halted }), ...tally }
   })
-}
-
-/** Returns the epoch of the last contents of a catalog. */
-function latestContents({ shards }: Catalog): number {
-  return Math.max(...shards.map((shard) => (shard === undefined ? 0 : contentsEpochOf(shard))))
 }
 
 /**

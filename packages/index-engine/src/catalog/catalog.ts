@@ -128,6 +128,11 @@ export function contentsEpochOf({ epoch, contentsEpoch = epoch }: ShardCatalog):
   return contentsEpoch
 }
 
+/** Returns the epoch of the latest contents that a process knows. */
+export function latestContentsEpoch({ shards }: Pick<Catalog, 'shards'>): number {
+  return Math.max(...shards.map((shard) => (shard === undefined ? 0 : contentsEpochOf(shard))))
+}
+
 function mergeStates(states: readonly (IndexState | undefined)[]): IndexState {
   // An entry that is dropped, or missing on some shards, only reserves its name.
   if (states.every((state) => state === 'dropped' || state === undefined)) return 'dropped'

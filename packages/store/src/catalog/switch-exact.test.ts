@@ -179,6 +179,31 @@ test('a switch whose process died is continued by the next call', async () => {
   expect(stepsOf((await catalogs())[0]!)).toMatchObject({ index_by_own: 'on' })
 })
 
+test('a switch whose process was suspended waits again if the indexes were switched off, and on again, meanwhile', async () => {
+  await connect(1)
+  const store = await makeOld()
+  const other = await open()
+  const waitMs = NOTICE_MS + keptRowsMs(store.context.catalog.current())
+  const steps: unknown[] = []
+  slept = []
+  whileAsleep = async () => {
+    steps.push(stepsOf((await catalogs())[0]!))
+    if (steps.length !== 1) return
+    // The lease has ended.
+    const { tasks } = driver.shards[0]!
+    const { owner } = (await tasks.load('catalog'))!
+    await tasks.save('catalog', owner!, '', 0)
+    await other.setExactIndexes(false)
+    whileAsleep = () => Promise.reject(new Error('The process dies.'))
+    await expect(other.setExactIndexes(true)).rejects.toThrow('dies')
+    whileAsleep = async () => void steps.push(stepsOf((await catalogs())[0]!))
+  }
+  await store.setExactIndexes(true)
+  expect(slept).toEqual([waitMs, waitMs, waitMs])
+  expect(steps).toMatchObject([{ index_by_own: 'protected' }, { index_by_own: 'protected' }])
+  expect(stepsOf((await catalogs())[0]!)).toMatchObject({ index_by_own: 'on' })
+})
+
 test('exact indexes are switched off in two steps, and old programs may then take part', async () => {
   await connect(1)
   const seen: unknown[] = []

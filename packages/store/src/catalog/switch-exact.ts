@@ -4,6 +4,7 @@ import {
   changeCatalogContents,
   hasNearRows,
   keptRowsMs,
+  latestContentsEpoch,
   presentShards,
   type CatalogContents,
   type EngineContext,
@@ -55,19 +56,23 @@ export async function switchExact(
 async function switchOn(context: EngineContext, options: CallOptions): Promise<void> {
   const { driver, catalog, time } = context
   const isWanted = (entry: CatalogEntry): boolean => firstStep(entry, driver).exact !== undefined
-  await change(context, options, { exactIndexes: true }, (entry) => {
-    if (isWanted(entry)) return { exact: 'counted', ...entry }
-    return entry.exact === 'on' ? { ...entry, exact: 'protected' } : entry
-  })
-  await change(context, options, {}, (entry) => {
-    if (!isWanted(entry)) return withoutStep(entry)
-    return entry.exact === 'counted' ? { ...entry, exact: 'protected' } : entry
-  })
-  if (!catalog.current().indexes.some(({ exact }) => exact === 'protected')) return
-  await time.sleep(NOTICE_MS + keptRowsMs(catalog.current()), options.signal)
-  await change(context, options, {}, (entry) =>
-    entry.exact === 'protected' ? { ...entry, exact: 'on' } : entry,
-  )
+  for (;;) {
+    await change(context, options, { exactIndexes: true }, (entry) => {
+      if (isWanted(entry)) return { exact: 'counted', ...entry }
+      return entry.exact === 'on' ? { ...entry, exact: 'protected' } : entry
+    })
+    await change(context, options, {}, (entry) => {
+      if (!isWanted(entry)) return withoutStep(entry)
+      return entry.exact === 'counted' ? { ...entry, exact: 'protected' } : entry
+    })
+    if (!catalog.current().indexes.some(({ exact }) => exact === 'protected')) return
+    // The wait is that of these contents. If another process takes the lease of this one over, it may switch off, and on again, and wait itself.
+    const contentsEpoch = latestContentsEpoch(catalog.current())
+    await time.sleep(NOTICE_MS + keptRowsMs(catalog.current()), options.signal)
+    await change(context, { ...options, contentsEpoch }, {}, (entry) =>
+      entry.exact === 'protected' ? { ...entry, exact: 'on' } : entry,
+    )
+  }
 }
 
 /** First no writer deletes at once any more. Then readers need no protection, and processes that lack it may take part. */
@@ -85,7 +90,7 @@ function withoutStep({ exact: _, ...entry }: CatalogEntry): CatalogEntry {
 /** Resolves when no shard accepts a write by the contents before. Every shard has the new contents, or later ones. */
 async function change(
   { driver, catalog }: EngineContext,
-  options: CallOptions,
+  options: CallOptions & { readonly contentsEpoch?: number },
   switched: Pick<CatalogContents, 'exactIndexes'>,
   step: (entry: CatalogEntry) => CatalogEntry,
 ): Promise<void> {
