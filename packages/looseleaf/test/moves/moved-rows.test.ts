@@ -1,5 +1,7 @@
 import { parseId } from '@looseleaf/core'
+import type { ShardServes } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
 import { createMovedRows, entitiesIn } from '@looseleaf/protocol/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
@@ -38,3 +40,35 @@ test('the answer of another shard does not count if the own buckets were learned
   expect(await first).toBe('skip')
   expect(await moved.turnOf(copy)).toBe('give')
 })
+
+test.each([
+  [true, 'give'],
+  [false, 'hold'],
+] as const)(
+  'changes of a bucket wait for each shard that had it and lacks a record of its deletes, as after a failover (all handled there: %s)',
+  async (isHandled, turn) => {
+    const driver = await memoryShards(3).connect()
+    await using store = await openStore(driver, leapingTime())
+    const record = { attempt: 1, buckets: '0-9' }
+    // The bucket went from shard 0 to shard 1, and on to shard 2 when shard 0 had deleted its rows.
+    const records: readonly ShardServes[] = [
+      { owns: '10-1365', away: [{ ...record, move: 1, to: 1, end: 5 }] },
+      { owns: '1366-2730', away: [{ ...record, move: 2, to: 2, end: 9, emptied: 10 }] },
+      {
+        owns: '0-9,2731-4095',
+        arrived: [{ ...record, move: 2, from: 1, end: 9, begin: 20, afterAddedId: 0 }],
+      },
+    ]
+    for (const [number, serves] of records.entries()) {
+      const shard = driver.shards[number]!
+      await changeServes(shard, (await loadShardCatalog(shard))!, serves)
+    }
+    const isIn = entitiesIn(store.context, '0-9')
+    let id = store.newId()
+    while (!isIn(parseId(id))) id = store.newId()
+    const progress = { sinceOn: () => 0, hasHandled: async (shard: number) => shard !== 0 || isHandled }
+    const moved = createMovedRows(store.context, 2, progress, new AbortController().signal)
+    await moved.learn((await driver.shards[2]!.entities.floor()).epoch)
+    expect(await moved.turnOf({ id: parseId(id), updated: 30, addedId: 1 })).toBe(turn)
+  },
+)
