@@ -55,6 +55,8 @@ const DISK = 'the server could not write to its disk.'
 const FULL = 'the disk of the server is full. Make room, and writes pass again.'
 const READ_ONLY =
   'the server is read-only (read_only), so writes are refused. If it has become a replica, give its new primary as the shard; else set read_only to OFF.'
+const READ_ONLY_TRANSACTION =
+  'the server begins every transaction as a read-only one (transaction_read_only, before MariaDB 11.1 tx_read_only), so writes are refused. Set it to OFF with SET GLOBAL and in the configuration of the server; if this server is meant for reads, give the primary as the shard.'
 const KILLED = 'the connection was killed on the server.'
 const PRIVILEGE = 'the user lacks a privilege.'
 const PASSWORD = 'the password has expired.'
@@ -159,7 +161,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   [OTHER_PACKET]: ['STATEMENT_FAILED', otherSession(STATEMENT_UNKNOWN), 'ends'],
   [OVERFLOW]: ['STATEMENT_FAILED', otherSession(TOKEN_DIFFERS), 'ends'],
   1698: ['SHARD_DENIED', 'the server refuses the user.'],
-  1792: ['SHARD_UNAVAILABLE', 'the transaction is read-only.', 'outdated'],
+  1792: ['SHARD_UNAVAILABLE', READ_ONLY_TRANSACTION, 'outdated'],
   1820: ['SHARD_DENIED', PASSWORD],
   1836: ['SHARD_UNAVAILABLE', READ_ONLY, 'outdated'],
   1862: ['SHARD_DENIED', PASSWORD],

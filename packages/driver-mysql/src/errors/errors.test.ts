@@ -229,6 +229,8 @@ test('the error for a statement that another option prevents names the option, w
 test.each([
   [1226, 'max_user_connections'],
   [1071, 'innodb_page_size'],
+  [1792, 'transaction_read_only'],
+  [1792, 'tx_read_only'],
 ])('the error %i names the setting that may cause it: %s', (errno, setting) => {
   expect(mysqlFault(serverError(errno, 'ER'), false).message).toContain(setting)
 })

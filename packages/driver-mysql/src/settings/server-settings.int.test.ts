@@ -1,7 +1,7 @@
 import { initShard } from '@looseleaf-tooling/kit/catalogs'
 import { findServer, startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
 import { createConnection } from 'mysql2/promise'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { cleanUp, epoch, newEntity, type OpenShard } from '../../test/bench.ts'
 import { mysqlShards } from '../mysql-shards.ts'
 
@@ -67,6 +67,27 @@ test('sql_safe_updates rejects no statement', async () => {
   const swaps = entities.map((entity) => ({ ...entity, base: entity.version, version: entity.version + 1 }))
   expect(await safe.entities.replace(swaps, { epoch })).toEqual([true, true, true])
   await safe.entities.raiseFloor()
+})
+
+test('a server that begins transactions as read-only has a warning and an error with the remedy, which needs no restart', async () => {
+  const name = findServer()?.flavor === 'mysql' ? 'transaction_read_only' : 'tx_read_only'
+  await setGlobal(`${name} = ON`)
+  cleanUp(() => setGlobal(`${name} = OFF`))
+  const shard = await open()
+  expect(await shard.warnings()).toContainEqual(expect.stringMatching(`^${name} is on`))
+  const entity = newEntity()
+  for (const write of [() => shard.createTables(), () => shard.entities.insert([entity], { epoch })]) {
+    await expect(write()).rejects.toMatchObject({
+      code: 'SHARD_UNAVAILABLE',
+      message: expect.stringMatching(
+        `^${shard.name}: the server begins every transaction as .*${name}.*Set it to OFF`,
+      ),
+    })
+  }
+  await setGlobal(`${name} = OFF`)
+  // The connection of the last refused write may stay, since the pool has left its connections just before.
+  await vi.waitFor(() => shard.entities.insert([entity], { epoch }), 10_000)
+  expect(await shard.entities.readVersions([entity.id])).toEqual([entity.version])
 })
 
 test.skipIf(findServer()?.flavor === 'mysql')(

@@ -20,6 +20,7 @@ const alone = {
   innodb_read_only: 'OFF',
   max_allowed_packet: '16777216',
   read_only: 'OFF',
+  tx_read_only: 'OFF',
 }
 
 /** MariaDB with the Galera plug-in and without a cluster. */
@@ -38,6 +39,7 @@ const galera = {
 const mysqlAlone = {
   ...alone,
   super_read_only: 'OFF',
+  transaction_read_only: 'OFF',
   // The plug-in is installed, and the server is in no group.
   group_replication_group_name: '',
   group_replication_single_primary_mode: 'OFF',
@@ -86,6 +88,9 @@ test.each<[string, string, Values, RegExp?]>([
   ['read_only', 'NO_LOCK_NO_ADMIN', alone],
   ['super_read_only', 'ON', mysqlAlone],
   ['innodb_read_only', 'ON', alone],
+  ['tx_read_only', 'ON', alone, /Set it to OFF/],
+  ['transaction_read_only', 'ON', mysqlAlone],
+  ['transaction_read_only', 'ON', { ...alone, tx_read_only: 'ON' }],
   ['wsrep_cluster_status', 'non-Primary', galera],
   ['wsrep_cluster_status', 'Disconnected', galera],
   ['wsrep_local_state', '2', { ...galera, wsrep_local_state_comment: 'Donor/Desynced' }, /Donor/],

@@ -20,6 +20,8 @@ const variables = [
   'read_only',
   'super_read_only',
   'sync_binlog',
+  'transaction_read_only',
+  'tx_read_only',
   'version',
   'wsrep_on',
   'wsrep_provider',
@@ -135,6 +137,12 @@ export function warningsOf(values: ServerValues): readonly string[] {
   for (const name of ['read_only', 'super_read_only', 'innodb_read_only']) {
     warnIf(isNot(name, 'OFF', '0'), `${name} is on: writes are refused.`)
   }
+  // MariaDB renamed it in 11.1, and has both names since. MySQL has the new one.
+  const readOnlyName = values.has('transaction_read_only') ? 'transaction_read_only' : 'tx_read_only'
+  warnIf(
+    isNot(readOnlyName, 'OFF', '0'),
+    `${readOnlyName} is on: every transaction begins as a read-only one, so writes are refused. Set it to OFF.`,
+  )
   const packet = Number(values.get('max_allowed_packet') ?? SMALLEST_PACKET)
   warnIf(
     packet < SMALLEST_PACKET,
