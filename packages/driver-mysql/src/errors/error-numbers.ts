@@ -57,6 +57,8 @@ const READ_ONLY =
   'the server is read-only (read_only), so writes are refused. If it has become a replica, give its new primary as the shard; else set read_only to OFF.'
 const READ_ONLY_TRANSACTION =
   'the server begins every transaction as a read-only one (transaction_read_only, before MariaDB 11.1 tx_read_only), so writes are refused. Set it to OFF with SET GLOBAL and in the configuration of the server; if this server is meant for reads, give the primary as the shard.'
+const POOL_SIZE = 'each process opens up to that many connections to each shard'
+const USER_CONNECTIONS = `the server allows the user no more connections (max_user_connections). Raise the limit, or lower poolSize: ${POOL_SIZE}.`
 const KILLED = 'the connection was killed on the server.'
 const PRIVILEGE = 'the user lacks a privilege.'
 const PASSWORD = 'the password has expired.'
@@ -83,7 +85,11 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1036: ['SHARD_UNAVAILABLE', 'the table is read-only.', 'outdated'],
   1037: ['SHARD_BUSY', MEMORY],
   1038: ['SHARD_BUSY', 'the server is out of memory for sorting.'],
-  1040: ['SHARD_BUSY', 'the server takes no more connections (max_connections).', 'ends'],
+  1040: [
+    'SHARD_BUSY',
+    `the server takes no more connections (max_connections). Raise it, or lower poolSize: ${POOL_SIZE}.`,
+    'ends',
+  ],
   1041: ['SHARD_BUSY', MEMORY],
   1042: ['SHARD_UNAVAILABLE', 'the server cannot look up the name of this host.', 'ends'],
   1043: ['SHARD_UNAVAILABLE', 'the server did not understand the first words of the connection.', 'ends'],
@@ -125,7 +131,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1176: ['NOT_MIGRATED', lackingTable('key', undefined, [])],
   1180: ['SHARD_UNAVAILABLE', 'the server failed to commit.', 'unsure'],
   1184: ['SHARD_UNAVAILABLE', 'the server has given up the connection.', ...LOST],
-  1203: ['SHARD_BUSY', 'the user has no connections left (max_user_connections).'],
+  1203: ['SHARD_BUSY', USER_CONNECTIONS],
   1205: ['SHARD_BUSY', 'a lock wait timed out; nothing was done.', 'undone'],
   1206: ['SHARD_BUSY', 'the server has too many locks; nothing was done.'],
   1213: ['SHARD_BUSY', DEADLOCK, 'undone'],
@@ -201,6 +207,9 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   9002: ['SHARD_UNAVAILABLE', PROXY, 'unsure', 'down'],
   9004: ['SHARD_UNAVAILABLE', PROXY, 'unsure', 'down'],
 }
+
+/** Second meaning of 1226, for a message that names max_user_connections. */
+export const userConnections: ErrorMeaning = ['SHARD_BUSY', USER_CONNECTIONS]
 
 /** Errors of files, whose messages contain the number of the operating system's error. */
 export const fileErrors: ReadonlySet<number> = new Set([

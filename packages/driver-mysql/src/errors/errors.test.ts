@@ -227,12 +227,27 @@ test('the error for a statement that another option prevents names the option, w
 })
 
 test.each([
-  [1226, 'max_user_connections'],
+  [1040, 'max_connections'],
+  [1040, 'poolSize'],
   [1071, 'innodb_page_size'],
+  [1203, 'max_user_connections'],
+  [1203, 'poolSize'],
+  [1226, 'max_user_connections'],
   [1792, 'transaction_read_only'],
   [1792, 'tx_read_only'],
 ])('the error %i names the setting that may cause it: %s', (errno, setting) => {
   expect(mysqlFault(serverError(errno, 'ER'), false).message).toContain(setting)
+})
+
+test.each([
+  ["User 'max_a' has exceeded the 'max_user_connections' resource (current value: 1)", 'poolSize'],
+  ["Benutzer 'max_a' hat die Ressourcenbeschränkung 'max_queries_per_hour' überschritten (9)", 'ALTER USER'],
+])('the error for a limit of a user names it and the remedy, and no user: %s', (text, remedy) => {
+  const limit = /max_[a-z]+_[a-z_]+/.exec(text)?.[0] as string
+  const { kind, message } = mysqlFault(Object.assign(new Error(text), { errno: 1226 }), true)
+  expect(kind).toBe('SHARD_BUSY')
+  for (const part of [limit, remedy]) expect(message).toContain(part)
+  expect(message).not.toMatch(/max_a/)
 })
 
 test('errors of a server that takes no writes or no calls are told from those of an enforced engine and all others', () => {

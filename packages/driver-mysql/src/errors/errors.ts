@@ -16,6 +16,7 @@ import {
   STATEMENT_UNKNOWN,
   TOKEN_DIFFERS,
   UNKNOWN_STATEMENT,
+  userConnections,
   type ErrorMark,
   type ErrorMeaning,
 } from './error-numbers.ts'
@@ -151,6 +152,14 @@ function preventedBy(message: string): ErrorMeaning {
   return ['STATEMENT_FAILED', `the server refused a statement because of its option ${option}.`, 'unsure']
 }
 
+/** Servers name the limit in the messages of every language, after the user. */
+function userLimit(message: string): ErrorMeaning {
+  const limit = /'(max_[a-z_]+)'[^']*$/.exec(message)?.[1]
+  if (limit === 'max_user_connections') return userConnections
+  if (limit === undefined) return errorNumbers[1226] as ErrorMeaning
+  return ['SHARD_BUSY', `the user has reached its limit ${limit} on the server; raise it with ALTER USER.`]
+}
+
 /** Names the column or key, and the tables of the statement. */
 function lackingOf(error: unknown, part: 'column' | 'key'): ErrorMeaning {
   const { message, sql } = error as { readonly message?: unknown; readonly sql?: unknown }
@@ -184,6 +193,7 @@ function meaningOf(error: unknown): ErrorMeaning {
   if (isOtherSession(error)) return ['STATEMENT_FAILED', otherSession(error.reason)]
   const number = serverNumber(error)
   if (number === 1290) return preventedBy(String((error as Error).message))
+  if (number === 1226) return userLimit(String((error as Error).message))
   if (number !== undefined && COLUMN_MISFITS.has(number)) return misfitOf(error)
   if (number !== undefined && fileErrors.has(number) && FULL.has(osErrorOf(error))) return diskFull
   if (isRefusedFence(error)) return fenceRefused

@@ -1,5 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LooseleafError } from '@looseleaf/core'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Connection } from '../connection/connection.ts'
 import { createPool, type Pool, type PoolOptions } from './pool.ts'
 
@@ -123,6 +124,48 @@ test('every waiting call is rejected at once when no connection can be opened', 
     true,
   ])
   expect(pool.connections).toBe(0)
+})
+
+describe('a server that allows fewer connections than the pool', () => {
+  const limit = new LooseleafError('SHARD_BUSY', 'test: the user has no more (max_user_connections).')
+
+  /** A pool whose server allows this many connections. */
+  function limitedPool(allowed: number, options: Partial<PoolOptions> = {}): Pool {
+    let opened = 0
+    const open = async (): Promise<Connection> => {
+      if (++opened > allowed) throw limit
+      return testConnection()
+    }
+    return testPool({ size: 3, open, ...options })
+  }
+
+  test('calls wait for the connections that are open', async () => {
+    const pool = limitedPool(1)
+    const held = await pool.acquire()
+    const [second, third] = [pool.acquire(), pool.acquire()]
+    await nextTurn()
+    pool.release(held)
+    expect(await second).toBe(held)
+    pool.release(held)
+    expect(await third).toBe(held)
+    expect(pool.connections).toBe(1)
+  })
+
+  test('the error of a call that waits too long has the refusal of the server', async () => {
+    const pool = limitedPool(1, { deadlineMs: 10 })
+    await pool.acquire()
+    await expect(pool.acquire()).rejects.toMatchObject({
+      code: 'SHARD_BUSY',
+      message:
+        'test: no connection came free within 5 ms; the call was not sent. A further connection was refused: the user has no more (max_user_connections).',
+    })
+  })
+
+  test('calls are rejected with the refusal when none of their connections is open', async () => {
+    const pool = limitedPool(0)
+    const calls = [pool.acquire(), pool.acquire()]
+    for (const call of calls) await expect(call).rejects.toBe(limit)
+  })
 })
 
 test('close ends idle connections, and those in use once they are released', async () => {

@@ -1,4 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError } from '@looseleaf/core'
 import { abortedError, platformTime } from '@looseleaf/core/internal'
 import type { Connection } from '../connection/connection.ts'
 
@@ -75,14 +75,23 @@ export function createPool(options: PoolOptions): Pool {
   let opening = 0
   let verifying = 0
   let closed = false
+  /** Message of the server that allowed no further connection, until one opens. */
+  let limit = ''
   /** Instant before which no idle connection was opened. */
   let idleSince = outdated.before
 
   const sweeper = platformTime.setInterval(closeIdle, Math.max(1_000, options.idleMs / 4))
   sweeper.unref()
 
-  const fail = (code: 'SHARD_BUSY' | 'SHARD_UNAVAILABLE' | 'CLOSED', reason: string): LooseleafError =>
-    new LooseleafError(code, `${name}: ${reason}; the call was not sent.`, { shard: name })
+  function fail(
+    code: 'SHARD_BUSY' | 'SHARD_UNAVAILABLE' | 'CLOSED',
+    reason: string,
+    detail = '',
+  ): LooseleafError {
+    return new LooseleafError(code, `${name}: ${reason}; the call was not sent. ${detail}`.trimEnd(), {
+      shard: name,
+    })
+  }
 
   function closeIdle(): void {
     closeOutdated()
@@ -151,7 +160,7 @@ export function createPool(options: PoolOptions): Pool {
         waiting.reject(
           isNoneOpen
             ? fail('SHARD_UNAVAILABLE', `no connection could be opened within ${acquireMs} ms`)
-            : fail('SHARD_BUSY', `no connection came free within ${acquireMs} ms`),
+            : fail('SHARD_BUSY', `no connection came free within ${acquireMs} ms`, limit),
         )
       }, acquireMs)
       signal?.addEventListener('abort', onAbort, { once: true })
@@ -178,6 +187,7 @@ export function createPool(options: PoolOptions): Pool {
     try {
       const connection = await options.open()
       opening--
+      limit = ''
       give(connection)
     } catch (error) {
       opening--
@@ -185,7 +195,11 @@ export function createPool(options: PoolOptions): Pool {
       const [first] = queue
       // Without any connection none will be released, so no waiting call could get one.
       if (connections === 0) rejectWaiting(error)
-      else first?.reject(error)
+      else if (isLooseleafError(error, 'SHARD_BUSY')) {
+        // The server allows fewer connections than the pool. The calls wait for one that is open.
+        limit = `A further connection was refused: ${error.message.replace(`${name}: `, '')}`
+        return
+      } else first?.reject(error)
       supply()
     }
   }
