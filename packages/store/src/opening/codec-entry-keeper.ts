@@ -56,7 +56,7 @@ export function createCodecEntryKeeper(
   let checkAt = elapsed() + CHECK_MS
 
   function warnOnce(message: string): void {
-    if (warned.has(message) || warned.size > MAX_WARNINGS) return
+    if (warned.has(message) || warned.size >= MAX_WARNINGS) return
     warned.add(message)
     onWarning(message)
   }
