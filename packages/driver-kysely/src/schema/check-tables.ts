@@ -110,9 +110,14 @@ function fits(found: readonly FoundColumn[], { columns, key }: TableShape, takes
     (takesOthers || found.length === columns.length) &&
     found.every(({ name, inKey }) => inKey === key.includes(name)) &&
     columns.every(([column, type]) =>
-      found.some((each) => each.name === column && each.type === typeOf(type)),
+      found.some((each) => each.name === column && holds(each.type, typeOf(type))),
     )
   )
+}
+
+/** A long type of MySQL holds every value of the medium one, and no statement depends on the limit. */
+function holds(found: string, expected: string): boolean {
+  return found === expected || found === expected.replace(/^MEDIUM(?=BLOB$|TEXT$)/, 'LONG')
 }
 
 /** Returns the words of a type alone, as databases tell them. */

@@ -29,6 +29,35 @@ test('a column that its server describes with a comment has the type of a column
   expect(await shard.checkTables!([])).toEqual({ missing: [], foreign: [] })
 })
 
+test('long types fit in place of the medium ones', async () => {
+  const { shard } = await bench.migrate()
+  const observer = await bench.observe()
+  const spec = { table: 'ix_long', columns: [{ name: 'n', type: 'integer' }], covering: true } as const
+  await shard.createIndexTable(spec)
+  for (const column of [
+    'entities MODIFY body LONGBLOB',
+    'looseleaf_codec MODIFY bytes LONGBLOB NOT NULL',
+    'looseleaf_meta MODIFY catalog LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL',
+    'ix_long MODIFY included LONGBLOB',
+  ])
+    await observer.query(`ALTER TABLE ${column}`)
+  cleanUp(() => observer.query('ALTER TABLE entities MODIFY body MEDIUMBLOB'))
+  expect(await shard.checkTables!([spec])).toEqual({ missing: [], foreign: [] })
+  await shard.createIndexTable(spec)
+
+  const entities = [newEntity(), newEntity(), newEntity()]
+  await shard.entities.insert(entities, { epoch })
+  const body = Buffer.alloc(5_000_000, 'long')
+  const swaps = entities.map(({ id, body: baseBody }) => ({ id, base: 1, baseBody, version: 2, body }))
+  expect(await shard.entities.replace(swaps, { epoch })).toEqual([true, true, true])
+  const found = await shard.entities.read(entities.map(({ id }) => id))
+  for (const row of found) expect(body.equals(row!.body!)).toBe(true)
+
+  await observer.query('ALTER TABLE looseleaf_codec MODIFY bytes BLOB NOT NULL')
+  cleanUp(() => observer.query('ALTER TABLE looseleaf_codec MODIFY bytes MEDIUMBLOB NOT NULL'))
+  expect(await shard.checkTables!([spec])).toMatchObject({ foreign: [{ name: 'looseleaf_codec' }] })
+})
+
 type Swaps = readonly [EntityReplace, EntityReplace]
 
 test.each<[name: string, statement: string, act: (shard: Shard, swaps: Swaps) => Promise<unknown>]>([
