@@ -128,8 +128,12 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     createTables: (call) => sendAll(tableStatements(entityTable, flavor), call),
 
     async createIndexTable(spec, call) {
-      await sendAll(indexTableStatements(spec, flavor), call)
+      tableChecks.requireFreeName(spec)
+      const [table, ...keys] = indexTableStatements(spec, flavor)
+      await sendAll([table!], call)
+      // Before the keys: the columns of a foreign table may be missing.
       await tableChecks.requireIndexTable(spec, call)
+      await sendAll(keys, call)
     },
 
     checkTables: tableChecks.checkTables,

@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Driver, Shard } from '@looseleaf/core'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { memoryShards } from './memory-shards.ts'
+import { sqliteShards } from './sqlite-shards.ts'
 
 const OWN = ['entities', 'looseleaf_meta', 'looseleaf_tasks', 'looseleaf_pending', 'looseleaf_codec']
 const spec = { table: 'ix_n', columns: [{ name: 'n', type: 'integer' }] } as const
@@ -48,6 +52,30 @@ test.each([
     message: expect.stringContaining(`it has ${found}; the index needs n INTEGER`),
   })
 })
+
+test('an index table that lacks the column of a further key is named as foreign', async () => {
+  await shard.createTables()
+  await expect(shard.createIndexTable({ ...spec, table: 'looseleaf_tasks' })).rejects.toMatchObject({
+    code: 'BAD_INDEX',
+    message: expect.stringMatching(/the table looseleaf_tasks exists with other columns/) as string,
+  })
+})
+
+test.each(['index_n', 'Index_N'])(
+  'an index whose table would be the entity table, %s, is refused',
+  async (entityTable) => {
+    const folder = await mkdtemp(join(tmpdir(), 'looseleaf-table-check-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const other = await sqliteShards({ folder, shards: 1, entityTable }).connect()
+    onTestFinished(() => other.close())
+    const [first] = other.shards
+    await first!.createTables()
+    await expect(first!.createIndexTable({ ...spec, table: 'index_n' })).rejects.toMatchObject({
+      code: 'BAD_INDEX',
+      message: expect.stringMatching(/the table index_n, which has the entities .* another name/) as string,
+    })
+  },
+)
 
 test('a try to create a table creates none', async () => {
   for (let time = 0; time < 2; time++) await shard.tryCreateTable!()

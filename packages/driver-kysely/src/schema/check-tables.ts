@@ -17,6 +17,8 @@ const MAX_LIST = 400
 export interface TableChecks {
   checkTables(indexes: readonly IndexTableSpec[], options?: CallOptions): Promise<TableCheck>
   tryCreateTable(options?: CallOptions): Promise<void>
+  /** Throws `BAD_INDEX` if the table of an index would be the entity table. */
+  requireFreeName(spec: IndexTableSpec): void
   /**
    * Throws `BAD_INDEX` if an index table has other columns than its definition. `IF NOT EXISTS` compares names only, so an earlier
    * attempt with another definition may have left such a table, and it would convert the values of this index to its types.
@@ -89,6 +91,16 @@ export function createTableChecks({
           { shard: shardName, cause: error },
         )
       }
+    },
+
+    requireFreeName({ table }) {
+      // Some servers ignore the case of names.
+      if (table !== entityTable.toLowerCase()) return
+      throw new LooseleafError(
+        'BAD_INDEX',
+        `${shardName}: the index needs the table ${table}, which has the entities of this store (entityTable). Give the index another name.`,
+        { shard: shardName },
+      )
     },
 
     async requireIndexTable(spec, options) {

@@ -18,6 +18,8 @@ export function sizesOf(rows: readonly Row[], entityTable: string): ShardSizes {
     }
     const name = toText(row['name'])
     if (name === entityTable) entities = count
+    // A server may store names of tables in lower case.
+    else if (name === entityTable.toLowerCase()) entities ??= count
     if (count !== undefined && bytes !== undefined) tables.set(name, { rows: count, bytes })
     sum += bytes ?? 0
   }
