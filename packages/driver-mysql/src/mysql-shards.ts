@@ -86,8 +86,12 @@ export function tunedMysqlShards(
       const open = new Set<Connected>()
       /** The servers of each shard: its primary and its replicas. */
       const serversOf = new Map<string, readonly Connected[]>()
-      const connectTo = (address: ShardAddress, describeOthers?: () => string): Connected => {
-        const pool = connectShard(address, settings, {
+      const connectTo = (
+        address: ShardAddress,
+        tuned: ShardSettings,
+        describeOthers?: () => string,
+      ): Connected => {
+        const pool = connectShard(address, tuned, {
           statements: statementTeller(address.name, statements),
           onRefusing: (isRefusing) => onRefusing?.(address.name, isRefusing),
           describeOthers,
@@ -108,8 +112,10 @@ export function tunedMysqlShards(
         activity: readActivity,
       })
       const shardOf = ({ primary, replicas }: ShardServers): Omit<KyselyShardOptions, 'gate'> => {
-        const connected = connectTo(primary, () => reachableText(primaries))
-        const followers = replicas.map((replica) => connectTo(replica))
+        const connected = connectTo(primary, settings, () => reachableText(primaries))
+        const followers = replicas.map((replica) =>
+          connectTo(replica, { ...settings, readOnlyMs: Number.POSITIVE_INFINITY }),
+        )
         primaries.push(connected)
         serversOf.set(connected.name, [connected, ...followers])
         return {
@@ -177,7 +183,12 @@ interface Settings extends Omit<ShardSettings, keyof ShardTuning> {
   readonly entityTable: string
 }
 
-const TUNING: ShardTuning = { maxQueue: 10_000, breakerFailures: 5, breakerProbeMs: 1_000 }
+const TUNING: ShardTuning = {
+  maxQueue: 10_000,
+  breakerFailures: 5,
+  breakerProbeMs: 1_000,
+  readOnlyMs: 10_000,
+}
 
 /** Smallest value, largest value and default of each option. */
 const numbers = {

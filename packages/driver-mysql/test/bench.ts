@@ -20,12 +20,13 @@ export type BenchOptions = MysqlShardsOptions & Partial<ShardTuning>
 /** Describes shards, by options and tuning in one object. */
 export function describeTuned(
   shards: Parameters<typeof mysqlShards>[0],
-  { maxQueue, breakerFailures, breakerProbeMs, ...options }: BenchOptions,
+  { maxQueue, breakerFailures, breakerProbeMs, readOnlyMs, ...options }: BenchOptions,
 ): DriverFactory {
   return tunedMysqlShards(shards, options, {
     ...(maxQueue !== undefined && { maxQueue }),
     ...(breakerFailures !== undefined && { breakerFailures }),
     ...(breakerProbeMs !== undefined && { breakerProbeMs }),
+    ...(readOnlyMs !== undefined && { readOnlyMs }),
   })
 }
 
@@ -54,6 +55,7 @@ export const settings: ShardSettings = {
   idleMs: 60_000,
   breakerFailures: 5,
   breakerProbeMs: 1_000,
+  readOnlyMs: 10_000,
 }
 
 /** Registers work for after the test; the last registered runs first. */

@@ -18,6 +18,7 @@ const pool = connectShard(parseShardAddress(url, 'MySQL shard 0', tls), {
   idleMs: 3_600_000,
   breakerFailures: 1,
   breakerProbeMs: 10,
+  readOnlyMs: 10_000,
 })
 
 async function ask(sql: string): Promise<void> {

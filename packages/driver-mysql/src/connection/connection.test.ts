@@ -10,6 +10,7 @@ function connect(
   refusal?: { readonly errno: number },
   packet: ClientConnection['queryAll'] = () => {},
   isDirect = true,
+  { rows = [], readOnlyMs = 0 }: { rows?: readonly object[]; readOnlyMs?: number } = {},
 ): {
   readonly connection: Connection
   readonly sent: string[]
@@ -17,7 +18,7 @@ function connect(
   const sent: string[] = []
   let status = 2
   const answer = (done: (error: unknown, answer: ClientAnswer) => void): void =>
-    done(null, { result: [], status })
+    done(null, { result: rows, status })
   const client: ClientConnection = {
     connected: (done) => done(undefined),
     query({ sql }, done) {
@@ -47,6 +48,7 @@ function connect(
     isDirect,
     maxPacketBytes: 1_000_000,
     isolationName: 'tx_isolation',
+    readOnlyMs,
     health: { answered: () => {}, failed: () => {}, silent: () => {} },
     kill: () => {},
   })
@@ -218,6 +220,22 @@ test.each([
     const { connection } = connect({ errno })
     expect(connection.mayBeOutdated).toBe(false)
     await expect(ask(connection, 'A ?')).rejects.toMatchObject({ errno })
+    expect([connection.mayBeOutdated, connection.usable]).toEqual([expected, true])
+  },
+)
+
+test.each([
+  ['a read-only server', 1, 0, true],
+  ['a read-only server that answers with a word', 'ON', 0, true],
+  ['a server that takes writes', 0, 0, false],
+  ['a server that takes writes and answers with a word', 'OFF', 0, false],
+  ['a read-only server, if the connection is young', 1, 60_000, false],
+  ['a replica', 1, Number.POSITIVE_INFINITY, false],
+])(
+  'a check of a connection to %s tells whether its address may lead to another server',
+  async (_, readOnly, readOnlyMs, expected) => {
+    const { connection } = connect(undefined, undefined, true, { rows: [{ readOnly }], readOnlyMs })
+    await connection.verify(1_000)
     expect([connection.mayBeOutdated, connection.usable]).toEqual([expected, true])
   },
 )

@@ -22,7 +22,7 @@ import {
 } from '../errors/errors.ts'
 import { sessionMismatch } from '../settings/answer-status.ts'
 import { snapshotStatements, type PinnedSession } from '../settings/session-settings.ts'
-import { sessionToken, tokenCondition, tokenStatement } from '../settings/session-token.ts'
+import { isReadOnly, literal, sessionToken, verification } from '../settings/session-token.ts'
 import { createKeptStatements } from './kept-statements.ts'
 import { boundValues, bytesOf, textOf } from './literals.ts'
 import type { ClientAnswer, ClientConnection, ClientResult } from './mysql2.ts'
@@ -51,6 +51,8 @@ export interface ConnectionOptions extends PinnedSession {
   /** True if the server itself has greeted this connection, so that every statement reaches its session. */
   readonly isDirect: boolean
   readonly health: Health
+  /** Age in milliseconds from which on a check that finds the server read-only makes the connection outdated. */
+  readonly readOnlyMs: number
   /** Ends the session on the server, through another connection. Returns at once. */
   readonly kill: () => void
   readonly statements?: StatementTeller | undefined
@@ -64,7 +66,7 @@ export interface Connection extends PacketConnection {
   readonly usable: boolean
   /** Instant before it was opened, by `performance.now()`. */
   readonly openedAt: number
-  /** True once an error told that its address may lead to another server by now. */
+  /** True once an error or a check told that its address may lead to another server by now. */
   readonly mayBeOutdated: boolean
   /** Begins a call. All of its statements together have this deadline, by `performance.now()`. */
   begin(deadline: number): void
@@ -82,8 +84,8 @@ export interface Connection extends PacketConnection {
   destroy(): void
 }
 
-/** Text of the token check for listeners, without the token. */
-const VERIFICATION = `SELECT ${tokenCondition('?')}`
+/** Text of the check for listeners, without the token. */
+const VERIFICATION = verification('?')
 
 /** Text of the statement before a snapshot for listeners, without the token. */
 const SNAPSHOT_LEVEL = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ'
@@ -158,9 +160,10 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
 
   async function verify(milliseconds: number): Promise<void> {
-    const sql = tokenStatement(token)
-    await askSession(VERIFICATION, milliseconds, false, (done) => client.query({ sql }, done))
+    const sql = verification(literal(token))
+    const answer = await askSession(VERIFICATION, milliseconds, false, (done) => client.query({ sql }, done))
     verifiedAt = platformTime.elapsed()
+    if (isReadOnly(answer) && verifiedAt - openedAt >= options.readOnlyMs) mayBeOutdated = true
   }
 
   function sendPrepared({ sql, parameters }: CompiledQuery, write: boolean): Promise<ClientResult> {

@@ -28,6 +28,8 @@ export interface OpenOptions {
   readonly connectTimeoutMs: number
   readonly health: Health
   readonly killer: Killer
+  /** See `ConnectionOptions`. */
+  readonly readOnlyMs: number
   readonly statements?: StatementTeller | undefined
   /** Shared by the connections of a pool. */
   readonly packets?: PacketUse | undefined
@@ -35,7 +37,7 @@ export interface OpenOptions {
 
 /** Opens a connection, pins the settings of its session and verifies them. Rejects if the session does not keep them. */
 export async function openConnection(options: OpenOptions): Promise<Connection> {
-  const { address, session, connectTimeoutMs, health, killer, statements, packets } = options
+  const { address, session, connectTimeoutMs, health, killer, readOnlyMs, statements, packets } = options
   const password = await passwordOf(address, connectTimeoutMs)
   // The time for the password does not count against the server.
   const began = platformTime.elapsed()
@@ -65,6 +67,7 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
       token,
       isDirect,
       health,
+      readOnlyMs,
       kill,
       statements,
       packets,

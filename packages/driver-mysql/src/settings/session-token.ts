@@ -37,6 +37,17 @@ export function tokenStatement(token: Buffer): string {
   return `SELECT ${tokenCondition(literal(token))}`
 }
 
+/** Returns a statement that checks the token, and reads whether the server is read-only, as one that was demoted. */
+export function verification(token: string): string {
+  return `SELECT ${tokenCondition(token)}, @@GLOBAL.read_only AS readOnly`
+}
+
+/** Reads the answer to `verification`. Servers have a number or a word. */
+export function isReadOnly(answer: unknown): boolean {
+  const [row] = answer as readonly { readonly readOnly?: unknown }[]
+  return row?.readOnly !== undefined && !['0', 'OFF'].includes(String(row.readOnly))
+}
+
 export function literal(token: Buffer): string {
   return `x'${token.toString('hex')}'`
 }

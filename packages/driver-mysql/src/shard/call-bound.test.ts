@@ -79,6 +79,7 @@ function openPool(openMs: number, size = 1): Pool {
         maxPacketBytes: 1024 * 1024,
         isolationName: 'tx_isolation',
         health: { answered: () => {}, failed: () => {}, silent: () => {} },
+        readOnlyMs: 10_000,
         kill: () => server.killed.push(now()),
       })
     },

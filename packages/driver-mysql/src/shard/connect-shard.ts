@@ -23,6 +23,11 @@ export interface ShardTuning {
   readonly breakerFailures: number
   /** Milliseconds between two attempts to reach such a shard again: a connection per second and process is little for a server that starts. */
   readonly breakerProbeMs: number
+  /**
+   * Age in milliseconds at which a connection to a read-only server is replaced, since a failover may have led the address to another server.
+   * Replicas, which are read-only, have none.
+   */
+  readonly readOnlyMs: number
 }
 
 export interface ShardSettings extends ShardTuning {
@@ -54,7 +59,7 @@ export function connectShard(
   settings: ShardSettings,
   { statements, onRefusing, describeOthers }: ShardListeners = {},
 ): ShardPool {
-  const { connectTimeoutMs } = settings
+  const { connectTimeoutMs, readOnlyMs } = settings
   const { name } = address
   const session = {
     name,
@@ -100,7 +105,16 @@ export function connectShard(
   const killer = createKiller({ address, connectTimeoutMs, health: breaker })
   const packets = { isRefused: false }
   const open = () =>
-    openConnection({ address, session, connectTimeoutMs, health: breaker, killer, statements, packets })
+    openConnection({
+      address,
+      session,
+      connectTimeoutMs,
+      health: breaker,
+      killer,
+      readOnlyMs,
+      statements,
+      packets,
+    })
   let opened = 0
   const outdated = { before: -Infinity }
   const poolOf = (size: number): Pool =>
