@@ -44,6 +44,16 @@ test('a shard is drained after a question and removed by their buttons, and its 
   for (const [n, { id }] of put.entries()) expect(await store.get(id)).toMatchObject({ n })
 }, 60_000)
 
+test('the button that adds a shard in memory names no database', async () => {
+  await using store = await DataStore.open({ shards: memoryShards(2), migrate: true, onWarning: () => {} })
+  const grow = growPage({ store, latencies: createLatencies() })
+  const pages = createConsole({ store, base: '/store', acts: { onAct: () => {} }, pages: [grow] })
+  const text = await visitConsole(pages).text('/store/grow')
+  expect(text).toContain('Add a shard in memory')
+  expect(text).not.toContain('Add memory 2')
+  pages.close()
+})
+
 test('an act of another page is shown once, and leaves the buttons of moves', async () => {
   await using store = await DataStore.open({ shards: memoryShards(2), migrate: true, onWarning: () => {} })
   const waiting: ActPage = {

@@ -49,7 +49,7 @@ export function growPage({ store, latencies }: GrowPageOptions): ActPage {
     const next = nextAddress(shards)
     const moving = running.filter(({ name }) => MOVES.includes(name))
     const acts = moving.length > 0 ? moving.map(({ name, about }) => ({ name, about })) : offeredMoves(shards)
-    return markup`<p class="acts">${next === undefined ? undefined : actOrState(running, 'join', NEW_SHARD, `Add ${next}`, 'A shard is being added')}
+    return markup`<p class="acts">${next === undefined ? undefined : actOrState(running, 'join', NEW_SHARD, addLabel(next), 'A shard is being added')}
 ${acts.map(({ name, about }) => actOrState(running, name, about, `${capital(name)} ${about}`, `“${name} ${about}” is running`))}</p>`
   }
 
@@ -116,6 +116,11 @@ function nextAddress(shards: readonly ListedShard[]): string | undefined {
   const match = /^(shard-|memory )\d+(\.sqlite)?$/.exec(last?.address ?? '')
   if (match === null || shards.length >= MOST_SHARDS) return undefined
   return `${match[1]}${shards.length}${match[2] ?? ''}`
+}
+
+/** Names the file that is made. A shard in memory has no name that a visitor could look for. */
+function addLabel(address: string): string {
+  return address.startsWith('memory ') ? 'Add a shard in memory' : `Add ${address}`
 }
 
 /** Returns the acts that move buckets, and the removals of drained shards. The first shard stays. */
