@@ -76,10 +76,12 @@ const channel = new BroadcastChannel(`live ${viewer}`)
 channel.onmessage = ({ data }) => (data ? receive(data) : source && connect())
 
 function receive(data) {
-  const { unread, entries, strip: texts, cut } = JSON.parse(data)
-  // Without locks, each tab has a stream, and one that is cut off gets the events of the others.
-  setCut(cut && source?.readyState !== 1)
-  if (cut) return
+  const { unread, entries, strip: texts, cut, live } = JSON.parse(data)
+  const isOpen = source?.readyState === 1
+  setCut(cut && !isOpen)
+  // Without locks, each tab has a stream. One that is cut off gets the events of the others, and is told so at once.
+  if (cut && isOpen) channel.postMessage('{"live":true}')
+  if (cut || live) return
   if (texts) return strip?.querySelectorAll('b').forEach((place, i) => (place.textContent = texts[i]))
   setUnread(unread)
   if (!since) return
