@@ -18,6 +18,7 @@ export {
   type LooseleafErrorOptions,
 } from './errors/errors.ts'
 export { valuesOf } from './errors/values-of.ts'
+export { withCaller } from './errors/with-caller.ts'
 export { backgroundBackOff, backOffMs, type BackOff } from './tools/back-off.ts'
 export { backgroundLoop } from './tools/background-loop.ts'
 export { guarded, guardedMethod, onRejected, takeCallbacks, withCallbacks } from './tools/callbacks.ts'

@@ -197,7 +197,7 @@ test('a removal rejects with an error of the removed shard that is no outage', a
   const removing = await openWith(({ shard, operation, args }) =>
     shard === 2 && removes(operation, args) ? { before: () => Promise.reject(denied) } : undefined,
   )
-  await expect(removing.shards.remove(2)).rejects.toBe(denied)
+  await expect(removing.shards.remove(2)).rejects.toEqual(denied)
 })
 
 test('a removal waits until another process has changed the consumers', async () => {

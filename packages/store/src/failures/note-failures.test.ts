@@ -169,7 +169,7 @@ test('mistakes of a caller are no failing calls, and each bag of putMany counts 
   const before = store.stats().calls
   const results = await store.putMany([{ a: 1 }, { a: 2 }, { a: 3 }], { fates: true })
   expect(results.map(({ ok }) => ok)).toEqual([false, false, false])
-  await expect(store.put({ a: 4 })).rejects.toBe(full)
+  await expect(store.put({ a: 4 })).rejects.toEqual(full)
   const { calls, failures } = store.stats()
   expect(calls - before).toBe(5)
   expect(failures).toMatchObject([{ code: 'SHARD_FULL', shard: 'one', count: 4 }])

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { throwIfAborted, type Gate } from '@looseleaf/core/internal'
+import { throwIfAborted, withCaller, type Gate } from '@looseleaf/core/internal'
 import { MAX_CALLS, type RemovalCheck } from './removed-shards.ts'
 import type { CallTally } from '../failures/call-tally.ts'
 import type { CallUnderWay, Observing } from './observing.ts'
@@ -71,7 +71,8 @@ export function createStoreCalls(
             if (calls === MAX_CALLS || !(await isOfRemovedShard(error, signal))) throw error
           }
         }
-      } catch (error) {
+      } catch (thrown) {
+        const error = withCaller(thrown)
         failed = { error }
         throw error
       } finally {

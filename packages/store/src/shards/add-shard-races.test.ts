@@ -120,7 +120,7 @@ test('a shard that has not finished to join stays so when another one joins', as
   const dying = await openWith(({ operation, args }) =>
     stateBy(operation, args) === 'serving' ? { before: () => Promise.reject(died) } : undefined,
   )
-  await expect(dying.shards.add('memory 3')).rejects.toBe(died)
+  await expect(dying.shards.add('memory 3')).rejects.toEqual(died)
   const other = await openOn(driver)
   expect(await other.shards.add('memory 2')).toMatchObject({ number: 3, added: true })
   expect((await other.shards.list()).map(({ state }) => state)).toEqual([

@@ -89,7 +89,7 @@ describe('a commit', () => {
       if (operation === 'replace') await store.put({ name: 'before' }, { id })
       sent.length = 0
       plan = (call) => (call.operation === operation ? { before: () => Promise.reject(error) } : undefined)
-      await expect(store.put({ name: 'after' }, { id })).rejects.toBe(error)
+      await expect(store.put({ name: 'after' }, { id })).rejects.toEqual(error)
       expect(sent).toEqual(['read', operation])
     },
   )

@@ -200,7 +200,7 @@ describe('local rows', () => {
     'a commit with local rows that ends with "%s" is not repeated',
     async (reason) => {
       faults = [throwing(reason)]
-      expect(await errorOf(put())).toBe(reason)
+      expect(await errorOf(put())).toEqual(reason)
       expect(named()).toEqual(['entities read', 'entities replace'])
       expect(hasLocal(calls[1]!)).toBe(true)
     },
