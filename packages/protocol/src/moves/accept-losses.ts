@@ -11,17 +11,19 @@ import { ownerFaults, type LostDeparture } from './owner-faults.ts'
  * Gives buckets that their shard has lost an owner again. Call it only if an operator has said that the data of the shard is lost for good: a
  * server that came back with these buckets would be a second owner.
  *
+ * Nothing is done while an index is ready: the indexes of a shard that was made anew are `building`, because it had lost their tables. A server that
+ * only went back to an earlier state has them, and part of the entities.
+ *
  * - If the source still has the entities, its move is announced again, and `shards.repair` copies them. Index rows are then read at the source,
- *   which has not got those of later writes. So nothing is done while an index is ready: the indexes of a shard that was made anew are
- *   `building`, because it had lost their tables.
+ *   which has not got those of later writes.
  * - If the source was told to delete them, the shard serves the buckets without these entities.
  */
 export async function acceptLosses(context: EngineContext, options: CallOptions = {}): Promise<void> {
+  if (context.catalog.current().indexes.some(({ state }) => state === 'ready')) return
   for (const { buckets, lost, isRepairable } of await ownerFaults(context, options)) {
     if (lost === undefined || isRepairable) continue
-    if (lost.emptied !== undefined) await serveEmpty(context, buckets, lost, options)
-    else if (context.catalog.current().indexes.every(({ state }) => state !== 'ready'))
-      await announceAgain(context, lost, options)
+    if (lost.emptied === undefined) await announceAgain(context, lost, options)
+    else await serveEmpty(context, buckets, lost, options)
   }
 }
 
