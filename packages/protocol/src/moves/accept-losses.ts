@@ -11,8 +11,8 @@ import { ownerFaults, type LostDeparture } from './owner-faults.ts'
  * Gives buckets that their shard has lost an owner again. Call it only if an operator has said that the data of the shard is lost for good: a
  * server that came back with these buckets would be a second owner.
  *
- * Nothing is done while an index is ready: the indexes of a shard that was made anew are `building`, because it had lost their tables. A server that
- * only went back to an earlier state has them, and part of the entities.
+ * The call changes nothing while an index is ready. All indexes are `building` after a shard was made anew, because it had lost their tables. A server
+ * that only went back to an earlier state has them, and part of the entities.
  *
  * - If the source still has the entities, its move is announced again, and `shards.repair` copies them. Index rows are then read at the source,
  *   which has not got those of later writes.
