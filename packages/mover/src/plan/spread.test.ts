@@ -151,6 +151,16 @@ describe('drained', () => {
     expect(spreadOf(light)).toBeLessThan(1.03)
   })
 
+  test('a bucket that any shard has room for leaves the level as it is, so that neighbours stay together', () => {
+    const small = Array.from({ length: 60 }, () => 1)
+    const source = shardOf(0, [30, 30, 30, ...small])
+    // The level of the shards beside the last one is 75.
+    expect(drained(source, [shardOf(1, []), shardOf(2, []), shardOf(3, [90])])).toEqual([
+      { from: 0, to: 1, buckets: '0-1,3-17' },
+      { from: 0, to: 2, buckets: '2,18-62' },
+    ])
+  })
+
   test('neighbours stay together, whatever the order of the weights is', () => {
     const source = shardOf(
       0,
