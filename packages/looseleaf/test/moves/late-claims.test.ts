@@ -91,7 +91,10 @@ test('a move takes a key at its target from an entity that does not hold it at t
   await driver.shards[1]!.claims(claims).take([
     { key, entityId: parseId(second!.id), version: second!.version },
   ])
-  expect(await moveBuckets(store, { from: 0, to: 1, buckets: '0-2047' })).toMatchObject({ state: 'done' })
+  expect(await moveBuckets(store, { from: 0, to: 1, buckets: '0-2047' })).toMatchObject({
+    state: 'done',
+    counts: { claims: 1, late: 0 },
+  })
   const [claim] = await driver.shards[1]!.index(claims).scan({ prefix: [], order: 'asc', limit: 1 })
   expect(formatId(claim!.entityId)).toBe(id)
 })

@@ -5,7 +5,7 @@ import { beginTarget, loadOwn } from '@looseleaf/protocol/internal'
 import type { ShardState } from '@looseleaf-tooling/kit/reference-driver'
 import { isLong } from '@looseleaf-tooling/vitest/long'
 import { expect, test } from 'vitest'
-import { byUser, GROUPS, isBegin, moveWith, sealedBy } from './two-groups.ts'
+import { byUser, GROUPS, isBegin, moveWith, sealedBy, servesOf } from './two-groups.ts'
 
 const down = (): never => {
   throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard does not answer.', { shard: 'reference shard 1' })
@@ -73,9 +73,20 @@ test('entities are copied again if the target loses the first of several batches
   for (const id of ids[1]) expect(await writer.get(id)).toMatchObject({ n: 2 })
 })
 
-test('index rows are copied again if the target loses them after the comparison', async () => {
+test('index rows are copied again if the target loses them after the comparison, before any group is sealed', async () => {
   let step: 'copy' | 'compare' | 'crash' | 'over' = 'copy'
-  const { move, openFaulty, writer } = await moveWith((call, { shards }) => {
+  /** The attempt of each seal, and that of the target by then. */
+  const sealed: (readonly [number, number | undefined])[] = []
+  const { move, openFaulty, writer } = await moveWith((call, { shards, writer: observer }) => {
+    const leaving = servesOf(call)?.leaving?.find((record) => record.sealed !== undefined)
+    if (leaving !== undefined) {
+      return {
+        async before() {
+          const { coming } = (await loadOwn(observer.context, 1, {})).serves
+          sealed.push([leaving.attempt, coming?.[0]?.attempt])
+        },
+      }
+    }
     if (step === 'copy' && call.shard === 1 && call.operation === 'upsert') {
       step = 'compare'
       return { before: () => shards.hang(1) }
@@ -90,6 +101,8 @@ test('index rows are copied again if the target loses them after the comparison'
   for (const user of users) await writer.put({ n: 1, user })
   expect(await move()).toMatchObject({ state: 'done' })
   expect(step).toBe('over')
+  expect(sealed).toEqual(sealed.map(([attempt]) => [attempt, attempt]))
+  expect(sealed).toHaveLength(2)
   const reader = await openFaulty()
   for (const user of users) expect((await reader.query(byUser, { user })).items).toMatchObject([{ user }])
 })
