@@ -53,15 +53,15 @@ export async function copyRounds(job: MoveJob, copier: Copier): Promise<void> {
 
 /**
  * Copies the rows of every index and the claims of every unique one; with `comparing`, only those that are missing on the target. Returns how
- * many rows and claims the move has, how many claims the target cannot take yet, and how many it can take in the next pass.
+ * many rows and claims the move has, and how many claims the target cannot take yet. It is whole if another pass has no claim to take.
  */
 export async function copyAllRows(
   job: MoveJob,
   { comparing }: { readonly comparing: boolean },
-): Promise<Pick<CopiedRows, 'found' | 'later' | 'freed'>> {
+): Promise<Pick<CopiedRows, 'found' | 'later'> & { readonly isWhole: boolean }> {
   const { work, lease } = job
   const { record } = lease
-  const all = { found: 0, later: 0, freed: 0 }
+  const all = { found: 0, later: 0, isWhole: true }
   for (const entry of indexesOf(job)) {
     if (!comparing && record.tables.includes(entry.table)) continue
     const onPage = (read: number): Promise<void> => noteRead(job, read)
@@ -75,9 +75,13 @@ export async function copyAllRows(
     }
     all.found += copied.found
     all.later += copied.later
-    all.freed += copied.freed
     record.counts[comparing ? 'late' : entry.unique ? 'claims' : 'rows'] += written
-    if (!comparing) record.tables.push(entry.table)
+    const isWhole = copied.later === 0 && copied.freed === 0
+    all.isWhole &&= isWhole
+    record.tables = [
+      ...record.tables.filter((table) => table !== entry.table),
+      ...(isWhole ? [entry.table] : []),
+    ]
     await lease.saveDue()
   }
   return all
@@ -87,8 +91,8 @@ export async function copyAllRows(
  * Compares all copies with the source, and notes that they are the same. Throws `CONFLICT` for entities that differ. Waits for claims that the
  * target cannot take yet: once claims are taken there alone, it would give their keys to other entities.
  *
- * Resolves with false if keys were freed at the target. Begin another attempt then, and compare again: a target that loses the claims of these keys
- * by a failover still has this attempt.
+ * Resolves with false if the target has got rows of an index that was not copied whole before, such as claims that had to wait. Begin another
+ * attempt then, and compare again: a target that loses these rows by a failover still has this attempt.
  */
 export async function verifyCopies(job: MoveJob, copier: Copier): Promise<boolean> {
   const { context } = job.work
@@ -102,15 +106,15 @@ export async function verifyCopies(job: MoveJob, copier: Copier): Promise<boolea
 
 async function compareRows(job: MoveJob): Promise<number | undefined> {
   const { lease, work, tuning } = job
-  let hasFreed = false
   for (;;) {
-    const { found, later, freed } = await copyAllRows(job, { comparing: true })
-    hasFreed ||= freed > 0
+    const { tables } = lease.record
+    const wereWhole = indexesOf(job).every(({ table }) => tables.includes(table))
+    const { found, later, isWhole } = await copyAllRows(job, { comparing: true })
     const delayMs = deleteDelayMs(work.context)
     const restored = delayMs > 0 ? ', or that a failover may restore with their keys (deleteDelayMs)' : ''
     lease.record.waitsFor =
       later === 0 ? '' : `other entities that compete for ${later} of its claims${restored}`
-    if (later + freed === 0) return hasFreed ? undefined : found
+    if (isWhole) return wereWhole ? found : undefined
     if (later > 0) await lease.sleep(Math.max(tuning.pollMs, delayMs))
   }
 }

@@ -86,7 +86,7 @@ export interface MoveRecord {
   attempt: number
   /** The last copy since the target began with a group, which it has unless it went back; undefined if there was none. */
   last: CopiedEntity | undefined
-  /** Index tables that were copied. */
+  /** Index tables that were copied whole: no claim had to wait, and no key was freed for the next pass. */
   tables: string[]
   readonly counts: MoveCounts
   /** Rows of the source when the move began; 0 while unknown. */

@@ -2,9 +2,11 @@ import { formatId, parseId, type Driver, type Time } from '@looseleaf/core'
 import type { IndexRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { tableSpec } from '@looseleaf/index-engine/internal'
+import type { MoveProgress } from '@looseleaf/mover'
 import { moveBuckets, movesOf, undoMove } from '@looseleaf/mover/internal'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { crashingShards } from '@looseleaf-tooling/kit/crashing-shards'
 import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, onTestFinished, test } from 'vitest'
@@ -110,3 +112,42 @@ test('a move waits for a claim of an entity that is written again and again, and
   expect(await moveBuckets(store, PLAN)).toMatchObject({ state: 'done' })
   expect((await claimsAtTarget()).map(({ entityId }) => formatId(entityId))).toEqual([id])
 })
+
+test.each(['copying', 'checking'] as const)(
+  'a claim that other entities competed for is copied again if the target loses it (contested until %s)',
+  async (until) => {
+    const shards = crashingShards(2, (each) => each)
+    const driver = await shards.factory.connect({})
+    const time = leapingTime()
+    const { id, claimsAtTarget, take, swap } = await contestedName(driver, time, 0)
+    let step: 'contest' | 'take' | 'crash' | 'over' = 'contest'
+    let competitors = 0
+    const plan: FaultPlan = ({ shard, operation, table }) => {
+      if (step === 'contest' && shard === 1 && operation === 'swap')
+        return { before: () => swap(Buffer.alloc(16, ++competitors)) }
+      if (step === 'take' && shard === 1 && operation === 'swap') {
+        step = 'crash'
+        return undefined
+      }
+      if (step !== 'crash' || shard !== 0 || table !== 'entities' || operation !== 'raiseFloor')
+        return undefined
+      step = 'over'
+      return { before: () => shards.crash(1) }
+    }
+    await take(Buffer.alloc(16, 255), 1)
+    const endContest = (): void => {
+      if (step !== 'contest') return
+      step = 'take'
+      shards.hang(1)
+    }
+    const mover = await moverWith(faultyDriver(driver, plan), time, async () => {
+      if (until === 'checking' && competitors > 64) endContest()
+    })
+    const onProgress = ({ step: entered }: MoveProgress): void => {
+      if (until === 'copying' && entered === 'checking') endContest()
+    }
+    expect(await moveBuckets(mover, PLAN, { onProgress })).toMatchObject({ state: 'done' })
+    expect(step).toBe('over')
+    expect((await claimsAtTarget()).map(({ entityId }) => formatId(entityId))).toEqual([id])
+  },
+)

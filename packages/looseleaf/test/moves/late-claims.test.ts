@@ -216,15 +216,26 @@ test('a claim that a filler takes at the source, while the target frees its key,
     return { before: () => step.run() }
   }
   const shards = keepOpen(faultyDriver(driver, plan))
-  const store = await DataStore.open({ shards, indexes: [byName], migrate: true, time: leapingTime() })
+  const time = leapingTime()
+  const waits = new Set<number>()
+  const sleeping: Time = {
+    ...time,
+    sleep(milliseconds, signal) {
+      waits.add(milliseconds)
+      return time.sleep(milliseconds, signal)
+    },
+  }
+  const store = await DataStore.open({ shards, indexes: [byName], migrate: true, time: sleeping })
   onTestFinished(() => store.close())
   const claims = tableSpec(store.context.catalog.current().indexes.find(({ unique }) => unique)!)
   const onProgress = ({ step }: MoveProgress): void => void (isChecking = step === 'checking')
   const buckets = '0-2047'
-  expect(await moveBuckets(store, { from: 0, to: 1, buckets }, { onProgress })).toMatchObject({
+  const pollMs = 499
+  expect(await moveBuckets(store, { from: 0, to: 1, buckets }, { onProgress, pollMs })).toMatchObject({
     state: 'done',
   })
   expect(steps).toEqual([])
+  expect(waits).not.toContain(pollMs)
   // A target that loses the claim by a failover must lack the last attempt: one to copy, one to compare, and one after the key was freed.
   expect(attempts.size).toBe(3)
   const [taken] = await driver.shards[1]!.index(claims).scan({ prefix: [], order: 'asc', limit: 1 })
