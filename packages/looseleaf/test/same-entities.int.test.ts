@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { bundleOf } from '@looseleaf-tooling/vitest/bundle'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
-import { DataStore, defineIndex, mysqlShards } from 'looseleaf'
+import { DataStore, defineIndex, isLooseleafError, mysqlShards } from 'looseleaf'
 import { createConnection } from 'mysql2/promise'
 import { expect, onTestFinished, test } from 'vitest'
 import { shuffled } from './shuffled.ts'
@@ -45,6 +45,16 @@ async function openFresh(
   return { store, urls }
 }
 
+/** Asks again while a busy machine takes longer than `queryTimeMs` for an answer. This time is short so that writes delete rows meanwhile. */
+async function answerInTime<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  for (;;)
+    try {
+      return await ask()
+    } catch (error) {
+      if (!isLooseleafError(error, 'DEADLINE')) throw error
+    }
+}
+
 test('two processes that write the same entities of a new store see no failure, and each write takes effect once', async () => {
   const { store, urls } = await openFresh()
   const both = [start(String(ROUNDS), ...urls), start(String(ROUNDS), ...urls)]
@@ -74,7 +84,7 @@ test('a write that waits for a lock beyond the lock timeout succeeds once the lo
     expect(outcome).toBe('waits')
     await other.query('ROLLBACK')
     await written
-    expect(await store.getAll(byRound, { round: table })).toMatchObject([{ id }])
+    expect(await answerInTime(() => store.getAll(byRound, { round: table }))).toMatchObject([{ id }])
   }
 })
 
