@@ -1,12 +1,13 @@
-import { isLooseleafError, LooseleafError, parseId, type EntityId } from '@looseleaf/core'
-import { entitiesIn, PARTITIONS } from '@looseleaf/protocol/internal'
+import { isLooseleafError, LooseleafError, parseId, type EntityId, type Time } from '@looseleaf/core'
+import { entitiesIn, PARTITIONS, placeAt, type Turn } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
 import { keepOpen } from '@looseleaf/testkit'
 import { idOn } from '@looseleaf-tooling/kit/id-on'
-import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { leapingTime, steppedTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { gone, Search, until } from '../../test/search.ts'
 import type { ChangedEntity } from './changed-entity.ts'
+import type { HeldPartition } from './partition-leases.ts'
 import { createWaitingRows } from './waiting-rows.ts'
 
 const PLAN = { from: 0, to: 1, buckets: '0-1023' }
@@ -111,4 +112,73 @@ test('a failing change waits for the answer of another shard, which is asked onc
   expect(waiting.mayRetry(change)).toBe(false)
   answers[1]!.resolve(true)
   await until(() => waiting.mayRetry(change))
+})
+
+const partitionOf = (number: number): HeldPartition => ({
+  number,
+  place: placeAt(0),
+  since: 0,
+  failing: new Map(),
+  isHeld: true,
+})
+
+test('an error of another shard that comes after its rows have begun to wait is reported, and the shard is asked again', async () => {
+  const time = steppedTime()
+  const partition = partitionOf(0)
+  const row = { id: parseId(store.newId()), updated: 1, addedId: 1 }
+  const answers: PromiseWithResolvers<Turn>[] = []
+  const turnOf = (): Promise<Turn> => {
+    answers.push(Promise.withResolvers<Turn>())
+    return answers.at(-1)!.promise
+  }
+  const errors: unknown[] = []
+  const waits: (AbortSignal | undefined)[] = []
+  const sleeping: Time = {
+    ...time,
+    sleep(milliseconds, signal) {
+      waits.push(signal)
+      return time.sleep(milliseconds, signal)
+    },
+  }
+  const waiting = createWaitingRows(
+    sleeping,
+    { isNext: () => true, turnOf },
+    (error) => void errors.push(error),
+  )
+  const chosen = waiting.choose([row], () => partition)
+  await time.step(100)
+  expect(await chosen).toEqual([])
+  expect(await waiting.open([partition])).toEqual([])
+  expect([answers.length, errors]).toEqual([1, []])
+  const damaged = new LooseleafError('CATALOG_DAMAGED', 'gone')
+  answers[0]!.reject(damaged)
+  await until(() => errors.length > 0)
+  const opened = waiting.open([partition])
+  expect([answers.length, errors]).toEqual([2, [damaged]])
+  answers[1]!.resolve('give')
+  expect(await opened).toEqual([partition])
+  expect(waiting.placeBefore(partition)).toBeUndefined()
+  // No wait outlasts its answer.
+  expect(waits.map((signal) => signal?.aborted)).toEqual([true, true])
+})
+
+test('the rows of a page wait for other shards for 100 ms together', async () => {
+  const time = steppedTime()
+  const rows = [1, 2, 3].map((addedId) => ({ id: parseId(store.newId()), updated: 1, addedId }))
+  const partitions = rows.map(({ addedId }) => partitionOf(addedId))
+  const never = new Promise<Turn>(() => {})
+  const turnOf = ({ addedId }: { readonly addedId: number }): Turn | Promise<Turn> =>
+    addedId === 3 ? 'give' : never
+  const waiting = createWaitingRows(time, { isNext: () => true, turnOf }, () => {})
+  let isOver = false
+  const chosen = waiting.choose(rows, ({ addedId }) => partitions[addedId - 1]!)
+  void chosen.then(() => (isOver = true))
+  await time.step(99)
+  await time.step(0)
+  expect(isOver).toBe(false)
+  await time.step(1)
+  await time.step(0)
+  expect(isOver).toBe(true)
+  expect(await chosen).toEqual([rows[2]])
+  expect(partitions.map((partition) => waiting.placeBefore(partition)?.addedId)).toEqual([0, 1, undefined])
 })
