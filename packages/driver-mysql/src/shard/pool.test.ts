@@ -1,37 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LooseleafError } from '@looseleaf/core'
 import { describe, expect, test } from 'vitest'
+import { testConnection, type TestConnection } from '../../test/test-connection.ts'
 import type { Connection } from '../connection/connection.ts'
 import { createPool, type Pool, type PoolOptions } from './pool.ts'
-
-interface TestConnection extends Connection {
-  usable: boolean
-  mayBeOutdated: boolean
-  openedAt: number
-  ended: boolean
-}
-
-function testConnection(): TestConnection {
-  const connection: TestConnection = {
-    usable: true,
-    mayBeOutdated: false,
-    openedAt: performance.now(),
-    ended: false,
-    executeQuery: () => Promise.reject(new Error('not used')),
-    streamQuery: () => {
-      throw new Error('not used')
-    },
-    begin: () => {},
-    verify: async () => {},
-    startTransaction: async () => {},
-    startSnapshot: async () => {},
-    endSnapshot: async () => {},
-    commit: async () => {},
-    end: async () => void (connection.ended = true),
-    destroy: () => void (connection.usable = false),
-  }
-  return connection
-}
 
 function testPool(options: Partial<PoolOptions> = {}): Pool {
   return createPool({
@@ -249,4 +221,19 @@ test('the pools of one server close their old connections together', async () =>
   writes.release(writer)
   expect(await snapshots.acquire()).not.toBe(reader)
   expect(reader.ended).toBe(true)
+})
+
+test('idle connections that were opened before another pool found its server changed are closed, and later ones stay', async () => {
+  const outdated = { before: -Infinity }
+  const pool = testPool({ size: 3, outdated })
+  const [old, same, young] = (await take(pool, 3)) as [TestConnection, TestConnection, TestConnection]
+  for (const connection of [old, same, young]) pool.release(connection)
+  outdated.before = performance.now()
+  old.openedAt = outdated.before - 1
+  same.openedAt = outdated.before
+  young.openedAt = outdated.before + 1
+  expect(await pool.acquire()).toBe(young)
+  pool.release(await pool.acquire())
+  expect([old, same, young].map(({ ended }) => ended)).toEqual([true, false, false])
+  expect(pool.connections).toBe(2)
 })
