@@ -3,6 +3,7 @@ import type { Equivalents } from '../equivalent.ts'
 const hasEpochs = 'A catalog has an epoch for every shard.'
 const noText = 'A text that is absent is no record either.'
 const oneOfEach = 'There is at most one that fits.'
+const hasLayout = 'A store without a layout is refused before.'
 const hasMoves = 'A layout has moves from its first move on.'
 const shortcut = 'A shortcut: without it the same is computed.'
 const noTimePassed = 'At the first attempt no time has passed, and a timeout is above 0.'
@@ -69,7 +70,6 @@ export const moves: Equivalents = {
       'A move that compares its copies has a record that comes.',
     'compareCopies: coming?.afterAddedId → coming.afterAddedId':
       'A move that compares its copies has a record that comes.',
-    'copyAllRows: !comparing → true': 'Every table is in the list by then.',
   },
   'mover/finished-moves': {
     "finishedMoves: step === 'done' → true": 'The phase of a move that is over is not looked at.',
@@ -123,8 +123,8 @@ export const moves: Equivalents = {
   'protocol/moves/announce': {
     'announceMove: moves.find((move) => isKept(move, plan)) → moves.findLast((move) => isKept(move, plan))':
       oneOfEach,
-    'hasMove: layout?.moves → layout.moves': 'A store without a layout is refused before.',
-    'hadMove: layout?.shards → layout.shards': 'A store without a layout is refused before.',
+    'hasMove: layout?.moves → layout.moves': hasLayout,
+    'hadMove: layout?.shards → layout.shards': hasLayout,
     'hadMove: layout?.shards[to]?.buckets → layout?.shards[to].buckets': hasShards,
     "objectionsTo: !isLooseleafError(error) || !['BAD_OPTION', 'CONFLICT'].includes(error.code) → (!['BAD_OPTION', 'CONFLICT'].includes(error.code))":
       'No other error has one of these codes.',
@@ -158,6 +158,11 @@ export const moves: Equivalents = {
   'protocol/moves/empty': {
     "discardAll: [noDiscardProgress(), ''] → []": 'The first buckets begin with progress of their own.',
     'foreignBuckets: layout?.moves ?? [] → (layout?.moves)': hasMoves,
+    'foreignBuckets: layout?.moves → layout.moves': hasLayout,
+    'foreignBuckets: layout?.shards → layout.shards': hasLayout,
+    'foreignBuckets: layout?.shards[shardNumber]?.buckets → layout?.shards[shardNumber].buckets': hasShards,
+    "foreignBuckets: layout?.shards[shardNumber]?.buckets ?? '' → (layout?.shards[shardNumber]?.buckets)":
+      'Every shard of a store with buckets has a text of them.',
   },
   'protocol/moves/noted-waits': {
     'noteWait: bucketsOf(context.router)?.ofId → bucketsOf(context.router).ofId':
@@ -277,8 +282,8 @@ export const moves: Equivalents = {
     'hasJoined: layout?.shards[number]?.state → layout?.shards[number].state':
       'A member of the store is in its layout.',
     'changeLayout: contents.layout && contents.indexes.every(isPrepared) → (contents.indexes.every(isPrepared))':
-      'A store without a layout is refused before.',
-    'hasJoined: layout?.shards → layout.shards': 'A store without a layout is refused before.',
+      hasLayout,
+    'hasJoined: layout?.shards → layout.shards': hasLayout,
   },
   'store/shards/list-shards': {
     'listShards: placement.shardOfBucket?.[bucket] → placement.shardOfBucket[bucket]':
