@@ -127,6 +127,35 @@ test('a move of buckets that a shard gives up, after it was looked at, waits for
   expect((await layoutOf(0)).moves).toEqual([])
 })
 
+test('a move of buckets that a shard gives up between the looks at two shards waits for the deletes there', async () => {
+  const away = { move: 1, attempt: 1, buckets: '0-9', to: 1, end: 1 }
+  const looked = Promise.withResolvers<void>()
+  let looks = 0
+  let isEnded: boolean | undefined
+  const late = await openStore(
+    faultyDriver(driver, ({ shard, operation }) => {
+      if (isEnded === undefined) return undefined
+      // A look at a shard reads its catalog before and after a flush.
+      if (shard === 0 && operation === 'load')
+        return { after: () => void (++looks === 2 && looked.resolve()) }
+      if (shard !== 2 || operation !== 'flush' || isEnded) return undefined
+      isEnded = true
+      return {
+        async before() {
+          await looked.promise
+          const source = driver.shards[0]!
+          await changeServes(source, (await loadShardCatalog(source))!, { owns: '10-1365', away: [away] })
+          await setMoves([], 5)
+        },
+      }
+    }),
+  )
+  onTestFinished(() => late.close())
+  isEnded = false
+  await expect(announceMove(late.context, PLAN)).rejects.toMatchObject({ code: 'CONFLICT' })
+  expect(isEnded).toBe(true)
+})
+
 test('a move is not announced by a record of deletes that a crash undoes', async () => {
   const shard = driver.shards[0]!
   const away = { move: 1, attempt: 1, buckets: '0-9', to: 1, end: 1 }

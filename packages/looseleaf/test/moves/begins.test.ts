@@ -116,6 +116,19 @@ test('a target does not begin with a group whose entities the source was told to
   })
 })
 
+test.each([
+  [2, GROUP],
+  [3, ''],
+  [4, ''],
+])('of the buckets that arrived by move %i, the third move has lost %j', async (arrivedBy, buckets) => {
+  const away = { move: 3, attempt: 7, buckets: GROUP, to: 1, end: 5 }
+  await moving.setServes(0, { owns: OWNED[0], away: [away] })
+  const arrived = { move: arrivedBy, attempt: 6, buckets: GROUP, from: 0, end: 5, begin: 6, afterAddedId: 0 }
+  await moving.setServes(1, { owns: OWNED[1], arrived: [arrived] })
+  const third = { ...work, move: { ...work.move, id: 3 } }
+  expect(await lostByTarget(third)).toEqual({ attempt: buckets === '' ? 0 : 7, buckets })
+})
+
 test('a target does not begin if a crash of the source undoes the change that gave the group up', async () => {
   await giveUp()
   let isUndone = false

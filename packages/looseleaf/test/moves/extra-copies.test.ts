@@ -1,7 +1,8 @@
 import { parseId, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { moveBuckets, movesOf, resumeMoves } from '@looseleaf/mover/internal'
-import { entitiesIn } from '@looseleaf/protocol/internal'
+import { entitiesIn, loadOwn } from '@looseleaf/protocol/internal'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
 import { GROUPS, isBegin, moveWith, sealedBy } from './two-groups.ts'
 import { contentsOf, filledStore, openStore, rowsAt, SOME_BUCKETS } from './stores.ts'
@@ -66,4 +67,16 @@ test('the error of copies that differ tells how many buckets were handed over be
   const { problems, moves } = await (await openFaulty()).shards.repair()
   expect({ problems, moves }).toMatchObject({ problems: [], moves: [{ state: 'done' }] })
   expect(await writer.get(ids[1][0])).toMatchObject({ n: 2 })
+})
+
+test('a target that begins names the last entity that it had before its copies', async () => {
+  const memory = await memoryShards(2).connect()
+  const store = await openStore(memory, leapingTime())
+  await store.putMany(Array.from({ length: 40 }, (_, n) => ({ n })))
+  const { entities } = memory.shards[1]!
+  const page = await entities.pageByAdded(0, 100, { maxBody: 0 })
+  expect(await moveBuckets(store, { from: 0, to: 1, buckets: '0-1023' })).toMatchObject({ state: 'done' })
+  const { arrived } = (await loadOwn(store.context, 1, {})).serves
+  expect(arrived?.map(({ afterAddedId }) => afterAddedId)).toEqual(arrived?.map(() => page.at(-1)!.addedId))
+  expect(page.length).toBeGreaterThan(1)
 })
