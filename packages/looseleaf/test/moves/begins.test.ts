@@ -117,10 +117,10 @@ test('a target does not begin with a group whose entities the source was told to
 })
 
 test.each([
-  [2, GROUP],
-  [3, ''],
-  [4, ''],
-])('of the buckets that arrived by move %i, the third move has lost %j', async (arrivedBy, buckets) => {
+  [GROUP, 2],
+  ['', 3],
+  ['', 4],
+])('the third move has lost %j if its buckets have arrived by move %i', async (buckets, arrivedBy) => {
   const away = { move: 3, attempt: 7, buckets: GROUP, to: 1, end: 5 }
   await moving.setServes(0, { owns: OWNED[0], away: [away] })
   const arrived = { move: arrivedBy, attempt: 6, buckets: GROUP, from: 0, end: 5, begin: 6, afterAddedId: 0 }

@@ -139,6 +139,21 @@ test('a batch that fails deletes the claims of fresh entities only: other writes
   expect(await claimedMails()).toEqual([taken, known].toSorted())
 })
 
+test('a batch that fails keeps the claims of its fresh entities while an earlier attempt may be committed', async () => {
+  const landing = Promise.withResolvers<void>()
+  faults = [{ late: landing.promise }]
+  plan = ({ operation }) =>
+    operation === 'take' && batches.length === 1
+      ? { before: () => Promise.reject(new LooseleafError('SHARD_DENIED', 'gone')) }
+      : undefined
+  const [mail] = farMails(1)
+  const batch = store.batch([{ insert: { mail } }, count(b)])
+  await expect(batch).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+  await store.settled()
+  expect(await claimedMails()).toEqual([mail])
+  landing.resolve()
+})
+
 test('a batch reads none of its fresh entities', async () => {
   const reads: string[] = []
   plan = ({ table, operation }) => {
@@ -149,6 +164,14 @@ test('a batch reads none of its fresh entities', async () => {
   expect(reads).toEqual([])
   await store.batch([count(a), { insert: { n: 1 } }])
   expect(reads).toHaveLength(1)
+})
+
+test('a batch writes a tombstone for a missing entity that it checks, so that no other write can insert it meanwhile', async () => {
+  await store.batch([count(a), { check: store.newId({ near: a }), ifVersion: 0 }])
+  expect(batches[0]!.map((row) => ('body' in row ? row.body : 'held'))).toEqual([
+    expect.any(Uint8Array),
+    null,
+  ])
 })
 
 test('a deadlock is followed by a random pause from the third attempt on', async () => {

@@ -84,6 +84,20 @@ describe('a committed batch whose answer is lost', () => {
     expect([batches.length, ...(await numbersOf(a, b))]).toEqual([2, 2, 2])
   })
 
+  test('a commit is found although its answer is lost at the end of the time', async () => {
+    faults = [
+      {
+        after() {
+          time.leap(1_000)
+          throw unknownOutcome()
+        },
+      },
+    ]
+    await store.batch([count(a), count(b)])
+    expect(await numbersOf(a, b)).toEqual([2, 2])
+    expect(batches).toHaveLength(1)
+  })
+
   test('inserts that a crash undoes during the look are made again', async () => {
     atFirst('readVersions', { after: undone() })
     const [first, second] = await store.batch([{ insert: { n: 1 } }, { insert: { n: 2 } }])
