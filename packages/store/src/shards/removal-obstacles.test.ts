@@ -84,3 +84,7 @@ test('buckets that a shard serves are named once if the layout gives it the same
   expect(ownObstacles({ owns: '0-9' }, '0-9')).toEqual([])
   expect(ownObstacles({ owns: '0-9' }, '0-8')).toEqual(['it serves 10 buckets'])
 })
+
+test('a shard that serves no bucket has no obstacle, whatever the layout gives it', () => {
+  expect(ownObstacles({ owns: '' }, '0-9')).toEqual([])
+})
