@@ -1,14 +1,14 @@
-import type { LayoutMove } from '@looseleaf/core/internal'
+import type { Inlined, LayoutMove } from '@looseleaf/core/internal'
 
 /** Command lines by which an operator brings a move to its end, or takes it back. */
-export interface MoveCommands {
+export type MoveCommands = Inlined<{
   /** Goes on with the move, or with its undo; undefined once it is over. */
   readonly forward: string | undefined
   /** Takes the move back; undefined for a move that is being undone. */
   readonly back: string | undefined
   /** True if `back` is refused until the move is over. */
   readonly isBackLater: boolean
-}
+}>
 
 /** Returns the commands for a move by the methods of `store.shards` that do the same. */
 export function commandsOf(

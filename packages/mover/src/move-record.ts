@@ -1,5 +1,6 @@
 import { isId } from '@looseleaf/core'
 import {
+  type Inlined,
   countIn,
   countsIn,
   parseObject,
@@ -37,7 +38,7 @@ export function isLastStep(step: MoveStep): boolean {
 }
 
 /** Exact counts of a move, over all processes that have worked on it. */
-export interface MoveCounts {
+export type MoveCounts = Inlined<{
   /** Entities, tombstones and index rows that were read on the source. */
   read: number
   /** Entities and tombstones that were copied. An entity that was written during the move counts again. */
@@ -51,10 +52,10 @@ export interface MoveCounts {
   compared: number
   /** Entities, index rows and claims that were deleted on the shard that has no use for them any more. */
   emptied: number
-}
+}>
 
 /** A complete comparison of copies with their entities. */
-export interface Verification {
+export type Verification = Inlined<{
   /** Entities, tombstones, index rows and claims that were compared. */
   readonly rows: number
   readonly at: Date
@@ -62,7 +63,7 @@ export interface Verification {
   readonly by: string
   /** True if entities of these buckets were written since. The copies of the last writes are compared under the seal of their buckets. */
   readonly stale: boolean
-}
+}>
 
 interface SavedVerification extends Omit<Verification, 'at'> {
   /** Milliseconds since 1970, by the clock of the mover. */

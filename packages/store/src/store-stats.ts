@@ -1,4 +1,4 @@
-import type { ConnectionState } from '@looseleaf/core/internal'
+import type { Inlined, ConnectionState } from '@looseleaf/core/internal'
 import { presentEntries, type StoreDriver } from '@looseleaf/index-engine/internal'
 import type { LaneStats, LanesOf } from './calls/shard-lanes.ts'
 import type { CallFailures } from './failures/call-tally.ts'
@@ -21,7 +21,7 @@ export interface StoreStats {
   readonly cache: CacheStats | undefined
 }
 
-export interface ShardStats {
+export type ShardStats = Inlined<{
   readonly name: string
   /** Undefined for a driver without a pool, such as the one for SQLite. */
   readonly connections: ConnectionState | undefined
@@ -29,7 +29,7 @@ export interface ShardStats {
   readonly lanes: readonly LaneStats[]
   /** The replicas of the shard, see `from: 'replica'`. */
   readonly replicas: readonly ReplicaStats[]
-}
+}>
 
 /** Returns the numbers of all shards that were not removed. */
 export function statsOfShards(

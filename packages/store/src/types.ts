@@ -14,6 +14,7 @@ import type {
   Time,
 } from '@looseleaf/core'
 import type {
+  Inlined,
   ExactStep,
   IndexPredicate,
   IndexState,
@@ -200,7 +201,7 @@ export interface StoreStatus {
   readonly indexes: readonly IndexStatus[]
 }
 
-export interface ShardStatus {
+export type ShardStatus = Inlined<{
   readonly name: string
   /** The error of the shard, whose other values are then unknown; undefined if it answers. */
   readonly error: LooseleafError | undefined
@@ -211,7 +212,7 @@ export interface ShardStatus {
   readonly oldestTombstone: Date | undefined
   /** Warnings of unsafe settings. */
   readonly warnings: readonly string[]
-}
+}>
 
 export interface IndexStatus {
   readonly name: string

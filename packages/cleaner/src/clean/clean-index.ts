@@ -1,5 +1,6 @@
 import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
 import {
+  type Inlined,
   optionKinds,
   withCallbacks,
   type CatalogEntry,
@@ -70,16 +71,18 @@ export const cleanOptionKinds: OptionKinds<CleanOptions> = {
 }
 
 /** Outcome for one index. The counts cover all workers and attempts of this run. */
-export interface CleanedIndex extends Tally {
-  readonly index: string
-  readonly generation: number
-  /** State after the run. Claims of a unique index stay `building` while there are `duplicates`. */
-  readonly state: IndexState
-  /** Set for the claims of a unique index. */
-  readonly unique?: true
-  /** Set if the filling did not begin, or stopped, because it is paused or the index is hidden. The counts cover the work up to then. */
-  readonly halted?: true
-}
+export type CleanedIndex = Inlined<
+  Tally & {
+    readonly index: string
+    readonly generation: number
+    /** State after the run. Claims of a unique index stay `building` while there are `duplicates`. */
+    readonly state: IndexState
+    /** Set for the claims of a unique index. */
+    readonly unique?: true
+    /** Set if the filling did not begin, or stopped, because it is paused or the index is hidden. The counts cover the work up to then. */
+    readonly halted?: true
+  }
+>
 
 export interface CleanResult {
   readonly indexes: readonly CleanedIndex[]

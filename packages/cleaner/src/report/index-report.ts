@@ -1,4 +1,4 @@
-import type { CatalogEntry, IndexState } from '@looseleaf/core/internal'
+import type { Inlined, CatalogEntry, IndexState } from '@looseleaf/core/internal'
 import type { Throttled } from '@looseleaf/protocol/internal'
 import type { StoredPart } from '../clean/part-lease.ts'
 import { phases, type Phase } from '../clean/part.ts'
@@ -24,14 +24,14 @@ export interface IndexReport {
   readonly misfits: { readonly count: number; readonly countedAt: Date } | undefined
 }
 
-export interface LastRun {
+export type LastRun = Inlined<{
   readonly finishedAt: Date
   readonly tally: Tally
   /** Rows that were missing; 0 for a run that filled the index. */
   readonly missing: number
-}
+}>
 
-export interface RunInProgress {
+export type RunInProgress = Inlined<{
   readonly startedAt: Date
   /** Time of the last save by a worker, by its clock; undefined before the first. */
   readonly savedAt: Date | undefined
@@ -42,20 +42,22 @@ export interface RunInProgress {
   /** Entities that could not be decoded so far. */
   readonly undecodable: number
   readonly shards: readonly PartReport[]
-}
+}>
 
 /** Stored state of a part of a run. */
-export interface PartReport extends Throttled {
-  readonly shard: number
-  /** `waiting` before a worker has begun the part; `unknown` if the shard does not answer. */
-  readonly phase: Phase | 'waiting' | 'done' | 'unknown'
-  readonly done: number
-  readonly total: number
-  /** Host and process id of the worker that has the part now; undefined if none has. */
-  readonly worker: string | undefined
-  /** Entities and rows per second of this worker. */
-  readonly rate: number
-}
+export type PartReport = Inlined<
+  Throttled & {
+    readonly shard: number
+    /** `waiting` before a worker has begun the part; `unknown` if the shard does not answer. */
+    readonly phase: Phase | 'waiting' | 'done' | 'unknown'
+    readonly done: number
+    readonly total: number
+    /** Host and process id of the worker that has the part now; undefined if none has. */
+    readonly worker: string | undefined
+    /** Entities and rows per second of this worker. */
+    readonly rate: number
+  }
+>
 
 /** The parts on one shard, by table; `unknown` if the shard does not answer. */
 export type PartsOnShard = ReadonlyMap<string, StoredPart> | 'unknown'

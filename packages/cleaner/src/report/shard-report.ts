@@ -1,12 +1,12 @@
 import type { CallOptions, LooseleafError } from '@looseleaf/core'
-import { isOfShard } from '@looseleaf/core/internal'
+import { type Inlined, isOfShard } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from '@looseleaf/protocol/internal'
 import { recordFromText } from '../tail/tail-record.ts'
 import { TAIL_TASK } from '../tail/tail.ts'
 
 /** State of the following of writes on a shard. */
-export interface ShardReport {
+export type ShardReport = Inlined<{
   /** The number of the shard, from 0. */
   readonly shard: number
   readonly name: string
@@ -29,9 +29,9 @@ export interface ShardReport {
   readonly isFallingBehind: boolean
   /** Index rows that writes have left pending; undefined if no process defers rows. */
   readonly pending: PendingReport | undefined
-}
+}>
 
-export interface PendingReport {
+export type PendingReport = Inlined<{
   /** Number of pending rows, up to 500. */
   readonly rows: number
   /** True if there are more than 500. */
@@ -40,7 +40,7 @@ export interface PendingReport {
    * Commit time of the oldest of these rows, by its writer's clock; undefined without rows. With `more`, an unread row may be older.
    */
   readonly oldestAt: Date | undefined
-}
+}>
 
 const MAX_PENDING = 500
 

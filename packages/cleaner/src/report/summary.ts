@@ -1,16 +1,16 @@
 import { type CallOptions, isLooseleafError } from '@looseleaf/core'
-import { countIn, elapsedBy, parseObject, isError, toObject } from '@looseleaf/core/internal'
+import { type Inlined, countIn, elapsedBy, parseObject, isError, toObject } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { editTask, leadingShard } from '@looseleaf/protocol/internal'
 import { addTally, emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 
 /** An error of a round, which was retried. */
-export interface RoundError {
+export type RoundError = Inlined<{
   readonly at: Date
   /** A Looseleaf error code, or the name of another error. */
   readonly code: string
   readonly message: string
-}
+}>
 
 /** Totals of all cleaners of a store, since the first one ran. `added` counts no rows of fillings. */
 export interface CleanerSummary {

@@ -1,3 +1,4 @@
+import type { Inlined } from '../tools/inlined.ts'
 import type { ColumnType } from './index-table.ts'
 import type { StoreLayout } from './layout.ts'
 import type { ShardServes } from './shard-serves.ts'
@@ -56,7 +57,7 @@ export interface ShardCatalog {
 }
 
 /** Policies that are safe only if all processes of a store follow the same ones. */
-export interface StorePolicies {
+export type StorePolicies = Inlined<{
   /**
    * Milliseconds for which a failover to a lagging replica may still undo an acknowledged commit. Until a commit is older, its
    * lost index rows stay; then the cleaner deletes them. With 0 they are deleted as soon as no query needs them.
@@ -73,7 +74,7 @@ export interface StorePolicies {
    * for longer has to start over. The cleaner waits for consumers that are behind, at most four times as long.
    */
   readonly keepTombstonesMs: number
-}
+}>
 
 /** A feature of a store that a process has to know, because it would do harm without. */
 export interface Requirement {
@@ -88,7 +89,7 @@ export interface Requirement {
  * - `retiring`: written, no longer queried.
  * - `dropped`: neither. The entry stays so that its table name is never reused.
  */
-export type IndexState = 'building' | 'ready' | 'retiring' | 'dropped'
+export type IndexState = Inlined<'building' | 'ready' | 'retiring' | 'dropped'>
 
 /**
  * A local row is written in the transaction of its entity; any other row is far. Local rows of an exact index may be deleted in
@@ -97,7 +98,7 @@ export type IndexState = 'building' | 'ready' | 'retiring' | 'dropped'
  * - `protected`: readers protect themselves as well.
  * - `on`: writers delete local rows at once.
  */
-export type ExactStep = 'counted' | 'protected' | 'on'
+export type ExactStep = Inlined<'counted' | 'protected' | 'on'>
 
 export interface CatalogEntry extends IndexDefinitionData {
   /** 1 for the first definition under this name, and one more for each changed one. */
@@ -146,7 +147,7 @@ export interface IndexDefinitionData {
  */
 export type IndexPredicate = Readonly<Record<string, PredicateValue | readonly PredicateValue[]>>
 
-export type PredicateValue = string | number | boolean
+export type PredicateValue = Inlined<string | number | boolean>
 
 export interface IndexedProperty {
   /** Name of the property in queries and `shardOn`. */

@@ -1,3 +1,4 @@
+import type { Inlined } from '../tools/inlined.ts'
 import type { CallOptions } from './call.ts'
 import type { CatalogTable } from './catalog-table.ts'
 import type { ClaimTable } from './claim-table.ts'
@@ -123,7 +124,7 @@ export interface ShardSizes {
   readonly tables: ReadonlyMap<string, { readonly rows: number; readonly bytes: number }>
 }
 
-export interface ConnectionState {
+export type ConnectionState = Inlined<{
   /** Connections that are open or opening. */
   readonly open: number
   /**
@@ -141,7 +142,7 @@ export interface ConnectionState {
   readonly refusal: string | undefined
   /** Time of the server's last answer, by `performance.now()`; undefined before the first. */
   readonly lastAnswer?: number | undefined
-}
+}>
 
 /** Connections to shards of a store. */
 export interface Driver {

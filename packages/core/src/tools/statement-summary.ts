@@ -1,5 +1,6 @@
+import type { Inlined } from './inlined.ts'
 /** Operation and table of a statement, which many statements have in common. */
-export interface StatementSummary {
+export type StatementSummary = Inlined<{
   /** First word of the statement, such as `SELECT` or `START`; `TRANSACTION` for a whole transaction in one text. */
   readonly operation: string
   /**
@@ -9,7 +10,7 @@ export interface StatementSummary {
   readonly table: string | undefined
   /** Name of a second table, whose rows a SELECT reads beside those of `table`. Absent for other statements. */
   readonly joined?: string
-}
+}>
 
 /** Number of statement texts in the cache. A store sends few different ones. */
 const MAX_KNOWN = 2_000

@@ -1,3 +1,4 @@
+import type { Inlined } from '@looseleaf/core/internal'
 import type { Bag, Entity, EntityId } from '@looseleaf/core'
 import type { IndexDefinition } from '../definitions/define-index.ts'
 import type { GetAllOptions, OnUnavailable } from '../definitions/index-reader.ts'
@@ -61,7 +62,7 @@ export interface IntersectionPage<Ps extends readonly IndexProperties[]> extends
 }
 
 /** The work of a page. Always `rowsExamined = rowsMatched + rowsDiscarded`. */
-export interface QueryCost {
+export type QueryCost = Inlined<{
   /** Shards that were asked for index rows. */
   readonly shards: number
   /** Scans of index rows, over all shards. */
@@ -106,4 +107,4 @@ export interface QueryCost {
    * Its cursors become `BAD_CURSOR` once the newest generation is ready.
    */
   readonly olderGeneration?: number
-}
+}>

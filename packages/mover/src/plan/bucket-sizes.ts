@@ -1,10 +1,10 @@
 import { isLooseleafError } from '@looseleaf/core'
-import { getOrInsert } from '@looseleaf/core/internal'
+import { type Inlined, getOrInsert } from '@looseleaf/core/internal'
 import { bucketOfRow, bucketsOf } from '@looseleaf/index-engine/internal'
 import { pagesByAdded, pagesOfRows, type StoreWork } from '@looseleaf/protocol/internal'
 
 /** Exact counts of rows on one shard. */
-export interface BucketSize {
+export type BucketSize = Inlined<{
   /** Entities without tombstones. */
   readonly entities: number
   readonly tombstones: number
@@ -12,7 +12,7 @@ export interface BucketSize {
   readonly bytes: number
   /** Index rows and claims. */
   readonly rows: number
-}
+}>
 
 type Counts = { -readonly [Count in keyof BucketSize]: number }
 

@@ -1,3 +1,4 @@
+import type { Inlined } from '@looseleaf/core/internal'
 import type { PlannedMove } from '@looseleaf/protocol/internal'
 import type { BucketSize } from './bucket-sizes.ts'
 
@@ -8,9 +9,12 @@ import type { BucketSize } from './bucket-sizes.ts'
 export type MoveRequest = PlannedMove | { readonly drain: number } | 'rebalance'
 
 /** A move of a plan, with exact counts of the rows that go along. */
-export interface CountedMove extends PlannedMove, BucketSize {
-  readonly bucketCount: number
-}
+export type CountedMove = Inlined<
+  PlannedMove &
+    BucketSize & {
+      readonly bucketCount: number
+    }
+>
 
 /** The moves that fulfil a request, and everything that speaks against them. */
 export interface MovePlan {

@@ -1,14 +1,21 @@
-import { countsIn, getOrInsert, inBackground, parseObject, rangesInclude } from '@looseleaf/core/internal'
+import {
+  type Inlined,
+  countsIn,
+  getOrInsert,
+  inBackground,
+  parseObject,
+  rangesInclude,
+} from '@looseleaf/core/internal'
 import { bucketsOf, type EngineContext, type PlacedCatalog } from '@looseleaf/index-engine/internal'
 import { shardAt } from '../shards.ts'
 import { editTask } from '../task-leases.ts'
 
 /** Writes that waited for buckets of a move while they were sealed, or had not begun at their new shard. */
-export interface NotedWaits {
+export type NotedWaits = Inlined<{
   readonly calls: number
   /** Milliseconds that the longest of them waited in all. */
   readonly longestMs: number
-}
+}>
 
 /** Milliseconds from the first wait to its note, and between two attempts to note. */
 const NOTE_MS = 1_000

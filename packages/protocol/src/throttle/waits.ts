@@ -1,14 +1,15 @@
+import type { Inlined } from '@looseleaf/core/internal'
 /** Reasons why a cleaner waits instead of working on a shard. */
 export const throttleReasons = ['rowsPerSecond', 'latency', 'lock waits', 'calls'] as const
 export type ThrottleReason = (typeof throttleReasons)[number]
 
 /** The main reason for recent waits, and their share of the time. */
-export interface Throttled {
+export type Throttled = Inlined<{
   /** Undefined while the work does not wait. */
   readonly throttledBy: ThrottleReason | undefined
   /** Share of the time waited for that reason, from 0 to 1. */
   readonly waited: number
-}
+}>
 
 export interface Waits {
   add(reason: ThrottleReason, milliseconds: number): void

@@ -1,5 +1,6 @@
 import type { ErrorCode, Shard } from '@looseleaf/core'
 import {
+  type Inlined,
   createLane,
   idKey,
   platformTime,
@@ -45,7 +46,7 @@ export interface ShardLanes {
 
 export type LanesOf = (shard: number) => ShardLanes
 
-export interface LaneStats {
+export type LaneStats = Inlined<{
   /** `entities`, or the table of an index or of its claims. */
   readonly table: string
   /** Kind of statement, such as `read`, `insert` or `scan`. */
@@ -55,7 +56,7 @@ export interface LaneStats {
   readonly items: number
   /** Items that wait to be sent. */
   readonly waiting: number
-}
+}>
 
 /** An entity whose long body was left out of an answer. */
 export interface LongBody {

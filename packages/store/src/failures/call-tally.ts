@@ -1,8 +1,8 @@
 import { isLooseleafError, type ErrorCode, type Fate } from '@looseleaf/core'
-import { shorten } from '@looseleaf/core/internal'
+import { type Inlined, shorten } from '@looseleaf/core/internal'
 
 /** Calls that have failed with one code on one shard. */
-export interface CallFailures {
+export type CallFailures = Inlined<{
   readonly code: ErrorCode
   /** Undefined if the error names no shard. */
   readonly shard: string | undefined
@@ -11,7 +11,7 @@ export interface CallFailures {
   readonly lastAt: number
   /** Message of the last error, shortened to 300 characters. Contains no values. */
   readonly message: string
-}
+}>
 
 /** Counts the calls of a store, and those that have failed because of a shard. */
 export interface CallTally {

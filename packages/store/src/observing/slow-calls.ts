@@ -1,5 +1,11 @@
 import type { EndedCall, SentStatement } from '@looseleaf/core'
-import { guarded, summarise, type StatementSummary, platformTime } from '@looseleaf/core/internal'
+import {
+  type Inlined,
+  guarded,
+  summarise,
+  type StatementSummary,
+  platformTime,
+} from '@looseleaf/core/internal'
 
 /** A call that took longer than `slowCallMs`. Contains no values and no ids. */
 export interface SlowCall extends EndedCall {
@@ -10,10 +16,13 @@ export interface SlowCall extends EndedCall {
   readonly omitted: number
 }
 
-export interface SlowStatement extends StatementSummary, Omit<SentStatement, 'text'> {
-  /** Number of other calls that share it. */
-  readonly others: number
-}
+export type SlowStatement = Inlined<
+  StatementSummary &
+    Omit<SentStatement, 'text'> & {
+      /** Number of other calls that share it. */
+      readonly others: number
+    }
+>
 
 export interface SlowCallOptions {
   /** Milliseconds above which a call is slow. */

@@ -1,5 +1,5 @@
 import type { BegunCall, EndedCall, SentStatement, StoreEvent } from '@looseleaf/core'
-import { summarise, type StatementSummary, platformTime } from '@looseleaf/core/internal'
+import { type Inlined, summarise, type StatementSummary, platformTime } from '@looseleaf/core/internal'
 
 /** The calls, statements and events of a piece of work so far; see `DataStore.trace`. */
 export interface Trace {
@@ -18,19 +18,24 @@ export interface Trace {
   readonly omitted: number
 }
 
-export interface TracedCall extends BegunCall {
-  readonly startedAt: number
-  /** Undefined until the call has ended. */
-  readonly durationMs: number | undefined
-  readonly failure: EndedCall['failure']
-}
+export type TracedCall = Inlined<
+  BegunCall & {
+    readonly startedAt: number
+    /** Undefined until the call has ended. */
+    readonly durationMs: number | undefined
+    readonly failure: EndedCall['failure']
+  }
+>
 
-export interface TracedStatement extends SentStatement, StatementSummary {
-  /** The calls of this trace that share it. */
-  readonly calls: readonly TracedCall[]
-  /** Number of calls outside of this trace that share it. */
-  readonly others: number
-}
+export type TracedStatement = Inlined<
+  SentStatement &
+    StatementSummary & {
+      /** The calls of this trace that share it. */
+      readonly calls: readonly TracedCall[]
+      /** Number of calls outside of this trace that share it. */
+      readonly others: number
+    }
+>
 
 /** Calls, statements and events that a trace keeps, all together. */
 export const MAX_TRACED = 10_000

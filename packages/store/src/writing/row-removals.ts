@@ -1,5 +1,5 @@
 import type { Shard } from '@looseleaf/core'
-import { elapsedBy, inBackground, isUndone } from '@looseleaf/core/internal'
+import { type Inlined, elapsedBy, inBackground, isUndone } from '@looseleaf/core/internal'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine/internal'
 import type { PlacedKey } from '@looseleaf/protocol/internal'
 import { pauseAfter } from './back-off.ts'
@@ -25,12 +25,12 @@ export interface RowRemovals {
   close(): Promise<void>
 }
 
-export interface RemovalStats {
+export type RemovalStats = Inlined<{
   /** Rows that are kept until no query can need them. */
   readonly kept: number
   /** Deletes in flight; each is for the rows of one entity. */
   readonly inFlight: number
-}
+}>
 
 export interface CommittedVersion {
   readonly entityId: Uint8Array

@@ -1,9 +1,15 @@
-import { inBackground, elapsedBy, untilAborted, type UpdatedPlace } from '@looseleaf/core/internal'
+import {
+  type Inlined,
+  inBackground,
+  elapsedBy,
+  untilAborted,
+  type UpdatedPlace,
+} from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { openedTo, placeAt, readableFloor, shardAt } from '@looseleaf/protocol/internal'
 
 /** Numbers of a cache that follows the changes of its shards. */
-export interface FollowedStats {
+export type FollowedStats = Inlined<{
   /** Shards whose changes are being followed now. */
   readonly shards: number
   /** Milliseconds since all changes of a shard were known, for the shard with the most; undefined while none is followed. */
@@ -12,7 +18,7 @@ export interface FollowedStats {
   readonly hits: number
   /** Looks at a shard, of two statements each. Some looks also raise its floor. */
   readonly looks: number
-}
+}>
 
 /** Knows for each shard the moment up to which the cache has received all changes. Moments are of `elapsedBy`. */
 export interface CacheFollower {

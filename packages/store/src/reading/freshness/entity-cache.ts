@@ -1,4 +1,4 @@
-import { elapsedBy, idKey, type EntityRow } from '@looseleaf/core/internal'
+import { type Inlined, elapsedBy, idKey, type EntityRow } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { LRUCache } from 'lru-cache'
 import type { ShardLanes } from '../../calls/shard-lanes.ts'
@@ -17,7 +17,7 @@ export interface CacheOptions {
   readonly maxStalenessMs: number
 }
 
-export interface CacheStats {
+export type CacheStats = Inlined<{
   /** Number of entities; undefined for a cache that processes share. */
   readonly entities: number | undefined
   /** Bytes as `maxBytes` counts them; undefined for a cache that processes share. */
@@ -31,7 +31,7 @@ export interface CacheStats {
   /** Failed calls of a shared cache; 0 for a cache in memory. */
   readonly failures: number
   readonly lastFailure: string | undefined
-}
+}>
 
 /** A cache of stored bodies, for reads by id. */
 export interface EntityCache {

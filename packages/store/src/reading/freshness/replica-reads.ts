@@ -1,5 +1,6 @@
 import { isLooseleafError, type Shard } from '@looseleaf/core'
 import {
+  type Inlined,
   badOption,
   elapsedBy,
   getOrInsert,
@@ -38,7 +39,7 @@ export interface ReadView {
 }
 
 /** A replica as this process knows it. */
-export interface ReplicaStats {
+export type ReplicaStats = Inlined<{
   readonly name: string
   /** The replica knows every write acknowledged this many milliseconds ago. Undefined if unknown, as while no call reads from replicas. */
   readonly ageMs: number | undefined
@@ -47,7 +48,7 @@ export interface ReplicaStats {
   readonly connections: ConnectionState | undefined
   /** Numbers of each lane that has been used. */
   readonly lanes: readonly LaneStats[]
-}
+}>
 
 /** Properties of a read that decide which replicas may serve it. */
 export interface ReadKind {
