@@ -24,6 +24,7 @@ const ways = {
     )
   },
   count: (store: DataStore): Promise<number> => store.count(byUser, ada),
+  shortCountOfRows: (store: DataStore): Promise<number> => store.count(byUser, ada, { exact: false }),
   countOfRows: (store: DataStore): Promise<number> =>
     store.count(byUser, { user: { in: ['ada', 'grace'] } }, { exact: false }),
 }
@@ -35,6 +36,8 @@ test.each([
   ['getAll', 'the catalog', ['catalog', 'load'], 'DEADLINE'],
   ['count', 'the catalog', ['catalog', 'load'], ENTITIES],
   ['count', 'a scan', ['by_user', 'scan'], ENTITIES],
+  ['shortCountOfRows', 'the catalog', ['catalog', 'load'], ENTITIES],
+  ['shortCountOfRows', 'a short count', ['by_user', 'countShort'], ENTITIES],
   ['countOfRows', 'the catalog', ['catalog', 'load'], ENTITIES],
   ['countOfRows', 'a count', ['by_user', 'count'], ENTITIES],
 ] as const)(

@@ -188,6 +188,38 @@ describe('counts that may be short', () => {
     expect(rowCalls.toSorted()).toEqual(['count', 'count', 'countShort', 'countShort'])
   })
 
+  it('a short count of rows has up to 100 rows of each shard', async () => {
+    const idsOn = (shard: number, count: number): EntityId[] => {
+      const ids: EntityId[] = []
+      while (ids.length < count) {
+        const id = store.newId()
+        if (shardOf(id) === shard) ids.push(id)
+      }
+      return ids
+    }
+    await leaveRows('open', [...idsOn(0, 100), ...idsOn(1, 100)])
+    listen()
+    expect(await store.count(byList, open, { scatter, exact: false })).toBe(200)
+    expect(rowCalls).toEqual(['countShort', 'countShort'])
+    await leaveRows('open', idsOn(1, 1))
+    expect(await store.count(byList, open, { scatter, exact: false })).toBe(201)
+    expect(rowCalls.slice(2).toSorted()).toEqual(['count', 'count', 'countShort', 'countShort'])
+  })
+
+  it('short counts of rows share statements', async () => {
+    await putOpen(3)
+    listen()
+    const wheres = Array.from({ length: 120 }, (_, n) => (n % 2 === 0 ? open : done))
+    const counted = await store.countMany(byList, wheres, { scatter, exact: false })
+    expect(counted).toEqual(wheres.map((where) => (where === open ? 3 : 0)))
+    expect(new Set(rowCalls)).toEqual(new Set(['countShort']))
+    const calls = await Promise.all(
+      wheres.map((where) => store.count(byList, where, { scatter, exact: false })),
+    )
+    expect(calls).toEqual(counted)
+    expect(rowCalls.length).toBeLessThan(wheres.length / 2)
+  })
+
   it('counts of an index whose counts were long begin with a count, until they are short', async () => {
     await putOpen(150)
     await store.put(done)

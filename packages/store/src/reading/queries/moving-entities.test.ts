@@ -217,6 +217,29 @@ describe('a read that takes longer than queryTimeMs', () => {
     expect(await reader.count(byName, everybody, { scatter: true })).toBe(1)
   })
 
+  it('a short count of rows that takes longer than queryTimeMs is followed by another', async () => {
+    const { writer, names } = await makeStore(QUERY_TIME_MS)
+    const { id } = await writer.put({ name: names.on1 })
+    const time = leapingTime()
+    const isFirstCounted = Promise.withResolvers<void>()
+    const reader = await open(
+      ({ shard, operation }) => {
+        if (operation !== 'countShort') return undefined
+        if (shard === 0) return { after: isFirstCounted.resolve }
+        return {
+          async before() {
+            await isFirstCounted.promise
+            await writer.put({ name: names.on0 }, { id })
+            await writer.settled()
+            time.leap(QUERY_TIME_MS)
+          },
+        }
+      },
+      { time },
+    )
+    expect(await reader.count(byName, everybody, { scatter: true, exact: false })).toBe(1)
+  })
+
   it('getAll and an exact count that take longer than queryTimeMs reject, and advise to read page by page', async () => {
     const late = {
       code: 'DEADLINE',

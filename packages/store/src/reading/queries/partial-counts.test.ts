@@ -1,11 +1,14 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { LooseleafError, type EntityId } from '@looseleaf/core'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   byRank,
   byUser,
   nameOf,
   numbers,
   openLossyStore,
+  shardOf,
   skip,
+  throws,
   users,
   type LossyStore,
 } from '../../../test/lossy-store.ts'
@@ -48,6 +51,45 @@ test('a count that needs more than one range leaves out a missing shard', async 
   const where = { user: { in: users } }
   const { count, complete } = await store.count(byUser, where, { exact: false, ...skip })
   expect([count, complete]).toEqual([6, false])
+})
+
+describe('a shard that answers one of the two statements of a count', () => {
+  const count = (): unknown => store.count(byRank, {}, { scatter: true, exact: false, ...skip })
+  const failOnly = (operation: string): void =>
+    lossy.fail((call) =>
+      call.shard === 1 && call.operation === operation
+        ? throws(new LooseleafError('SHARD_UNAVAILABLE', 'It is away.', { shard: nameOf(1) }))
+        : undefined,
+    )
+  /** Adds so many rows to shard 0 that its count is not short. */
+  const addMany = async (): Promise<void> => {
+    const ids: EntityId[] = []
+    while (ids.length < 101) {
+      const id = store.newId()
+      if (shardOf(id) === 0) ids.push(id)
+    }
+    await Promise.all(ids.map((id) => store.put({ n: 0 }, { id })))
+  }
+
+  test('a short count leaves out a shard that does not answer it', async () => {
+    await fill()
+    failOnly('countShort')
+    expect(await count()).toEqual({ count: 6, complete: false, missingShards: [nameOf(1)] })
+  })
+
+  test('a longer count has a shard that answers it, though not the short count before', async () => {
+    await fill()
+    await addMany()
+    failOnly('countShort')
+    expect(await count()).toEqual({ count: 110, complete: true, missingShards: [] })
+  })
+
+  test('a longer count leaves out a shard that answered the short count before alone', async () => {
+    await fill()
+    await addMany()
+    failOnly('count')
+    expect(await count()).toEqual({ count: 107, complete: false, missingShards: [nameOf(1)] })
+  })
 })
 
 test('each page of queryMany says which shards it lacks, and so does its count', async () => {

@@ -31,6 +31,7 @@ export function claimContract(parts: ContractParts): void {
     expect(await codeOf(claims.take([a, b]))).toBe('INDEX_NOT_FOUND')
     expect(await codeOf(claims.swap(a, b))).toBe('INDEX_NOT_FOUND')
     expect(await codeOf(index.count({ prefix: [] }))).toBe('INDEX_NOT_FOUND')
+    expect(await codeOf(index.countShort([{ prefix: [] }], 1))).toBe('INDEX_NOT_FOUND')
     await bench.shard.createIndexTable(spec)
     expect(await all()).toEqual([])
   })
@@ -87,6 +88,7 @@ export function claimContract(parts: ContractParts): void {
       )
     }
     expect(await index.count({ prefix: [] })).toBe(3)
+    expect(await index.countShort([{ prefix: [] }, { prefix: [1n] }], 6)).toEqual([undefined, 3])
     expect(await index.count({ prefix: [1n], upper: { value: 1n, inclusive: true } })).toBe(2)
     expect(await index.count({ prefix: [1n, 1n] })).toBe(1)
   })

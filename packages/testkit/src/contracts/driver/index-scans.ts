@@ -53,6 +53,17 @@ export function indexScanContract(parts: ContractParts): void {
       expect(await table.count({ prefix: [user], lower: bound(2n, false), upper: bound(4n, false) })).toBe(1)
     })
 
+    test('countShort counts a range of as many rows as it may have, and no longer one', async () => {
+      const table = await freshIndex(bench.shard, 'integer')
+      const entityId = newId()
+      await table.upsert([1n, 2n, 3n].map((value) => ({ key: [value], entityId, version: 1 })))
+      const all = { prefix: [] }
+      const one = { prefix: [2n] }
+      expect(await table.countShort([all], 3)).toEqual([1])
+      expect(await table.countShort([all], 2)).toEqual([undefined])
+      expect(await table.countShort([all, one, all], 2)).toEqual([undefined, 1, undefined])
+    })
+
     test('repairStamps replaces stamps above every version, of one entity only', async () => {
       const table = await freshIndex(bench.shard, 'integer')
       const [own, other] = [newId(), newId()]
