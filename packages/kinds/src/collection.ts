@@ -260,7 +260,7 @@ export interface IndexOf<T, Keys extends readonly unknown[], Included = never, S
   /**
    * Returns the number of matching entities. Up to 1,000 it is exact; above, it counts index rows, and an entity that has just moved may
    * count twice. `{ exact: true }` checks every entity, and rejects with `DEADLINE` after `queryTimeMs`. `{ exact: false }` counts rows,
-   * in one statement per shard. With `onUnavailable: 'skip'` returns `{ count, complete, missingShards }`.
+   * in one statement per shard, or in two if there are more than 100. With `onUnavailable: 'skip'` returns `{ count, complete, missingShards }`.
    */
   count<
     const W extends object,
