@@ -32,10 +32,11 @@ export interface CountOptions extends CallOptions, ReplicaReadOptions {
   /**
    * Precision of the number. By default it is exact up to 1,000, unless checking the entities takes longer than `queryTimeMs`; above it
    * is a number of index rows. Rows of entities that have moved in the last seconds, and rows left by writes that died, make that too high.
-   * `true`: always exact; reads every entity that matches. `false`: always counts index rows, in one statement per shard, or in two if there
-   * are more than 100. A count is too low only while rows are pending, see `onIndexFailure`, and if entities move between shards while rows
-   * are counted for longer than `queryTimeMs`. Two queries always check every entity, because their rows cannot tell the number: a scatter
-   * over an index whose `shardOn` is an array, and bounds of more than 512 bytes.
+   * So do copies with `scatter`, while buckets move between shards. `true`: always exact; reads every entity that matches. `false`: always
+   * counts index rows, in one statement per shard, or in two if there are more than 100. A count is too low only while rows are pending, see
+   * `onIndexFailure`, and if entities move between shards while rows are counted for longer than `queryTimeMs`. Two queries always check
+   * every entity, because their rows cannot tell the number: a scatter over an index whose `shardOn` is an array, and bounds of more than
+   * 512 bytes.
    */
   readonly exact?: boolean | undefined
   /** Handling of damaged entities in a count that reads every entity. Default: `fail`. Without `exact: true` a damaged entity counts as a match. */

@@ -156,8 +156,8 @@ export abstract class StoreQueries extends StoreManagement {
 
   /**
    * Returns how many entities match. A number up to 1,000 is exact, unless checking the entities takes longer than `queryTimeMs`. A greater
-   * number counts index rows. It may be too high for some seconds after writes, and until a cleaner has deleted the rows of writes that
-   * died. `exact: true` reads every entity that matches, and rejects with `DEADLINE` as `getAll` does. `exact: false` always counts rows.
+   * number counts index rows. It may be too high for some seconds after writes, while buckets move, and until a cleaner has deleted the rows
+   * of writes that died. `exact: true` reads every entity that matches, and rejects with `DEADLINE` as `getAll` does. `exact: false` always counts rows.
    * With `onUnavailable: 'skip'` returns `{ count, complete, missingShards }`.
    */
   async count<const P extends IndexProperties, Handling extends OnUnavailable | undefined = undefined>(
