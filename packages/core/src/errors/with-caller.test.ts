@@ -1,11 +1,14 @@
-import { expect, test } from 'vitest'
-import { LooseleafError, type LooseleafErrorOptions } from './errors.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { LooseleafError, type ErrorCode, type LooseleafErrorOptions } from './errors.ts'
 import { withCaller } from './with-caller.ts'
 
 /** Makes an error in a callback of the event loop, whose stack does not lead to the caller. */
-function errorOfLoop(options: LooseleafErrorOptions = {}): Promise<LooseleafError> {
+function errorOfLoop({
+  code = 'SHARD_BUSY',
+  ...options
+}: LooseleafErrorOptions & { readonly code?: ErrorCode } = {}): Promise<LooseleafError> {
   return new Promise((resolve) =>
-    setImmediate(() => resolve(new LooseleafError('SHARD_BUSY', 'Two\n lines.', options))),
+    setImmediate(() => resolve(new LooseleafError(code, 'Two\n lines.', options))),
   )
 }
 
@@ -56,9 +59,35 @@ test('an error with its caller has the same class, fields, cause and fates', asy
   expect(Object.keys(own)).toEqual(Object.keys(shared))
 })
 
-test('an error that leads to its caller, and one of another class, stay the same', async () => {
-  const near = new LooseleafError('NOT_FOUND', 'near')
-  expect(withCaller(near)).toBe(near)
+test('no stack is formatted before it is read, and one that was read or set stays', async () => {
+  const shared = await errorOfLoop()
+  const { prepareStackTrace } = Error
+  onTestFinished(() => void (Error.prepareStackTrace = prepareStackTrace))
+  const format = vi.fn<() => string>(() => 'formatted')
+  Error.prepareStackTrace = format
+  const own = await firstProgram(Promise.resolve(shared))
+  expect(format).not.toHaveBeenCalled()
+  expect(own.stack).toContain('formatted')
+  const times = format.mock.calls.length
+  expect(own.stack).toContain('formatted')
+  expect(format).toHaveBeenCalledTimes(times)
+  own.stack = 'another'
+  expect(own.stack).toBe('another')
+  const second = await firstProgram(Promise.resolve(shared))
+  second.stack = 'another'
+  expect(second.stack).toBe('another')
+})
+
+test('the stack of an error that leads to its caller has no frame twice', async () => {
+  const own = await firstProgram(Promise.resolve(new LooseleafError('SHARD_BUSY', 'far')))
+  expect(own.stack?.match(/at async firstProgram /g)).toHaveLength(1)
+  const near = new LooseleafError('SHARD_BUSY', 'near')
+  expect((withCaller(near) as LooseleafError).stack).toBe(near.stack)
+})
+
+test('an answer that names no shard, and an error of another class, stay the same', async () => {
+  const answer = await errorOfLoop({ code: 'NOT_FOUND' })
+  expect(withCaller(answer)).toBe(answer)
   class OtherError extends LooseleafError {}
   for (const other of [new OtherError('NOT_FOUND', 'other'), new TypeError('bug'), 'text', undefined])
     expect(withCaller(other)).toBe(other)

@@ -117,7 +117,7 @@ test('a shard stays while another one cannot take its codec entries', async () =
   for (const operation of ['add', 'flush']) {
     failing = operation
     isAdding = false
-    await expect(removing.shards.remove(2)).rejects.toBe(full)
+    await expect(removing.shards.remove(2)).rejects.toEqual(full)
     expect((await removing.shards.list())[2]).toMatchObject({ state: 'draining' })
   }
 })

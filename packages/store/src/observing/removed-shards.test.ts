@@ -21,7 +21,7 @@ test.each([
   const store = await DataStore.open({ shards: keepOpen(faulty), router, migrate: true })
   const { id } = await store.put({ n: 1 })
   isDown = true
-  await expect(store.get(id)).rejects.toBe(down)
+  await expect(store.get(id)).rejects.toEqual(down)
   expect(loads).toBe(count)
   await store.close()
   await driver.close()

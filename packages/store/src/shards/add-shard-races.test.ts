@@ -178,7 +178,7 @@ test.each(['add', 'flush'])('a database that cannot %s codec entries gets no cat
   const adding = await openWith(({ shard, operation }) =>
     shard === 2 && operation === failing ? { before: () => Promise.reject(full) } : undefined,
   )
-  await expect(adding.shards.add('memory 2')).rejects.toBe(full)
+  await expect(adding.shards.add('memory 2')).rejects.toEqual(full)
   expect(await loadShardCatalog(spare)).toBeUndefined()
 })
 
