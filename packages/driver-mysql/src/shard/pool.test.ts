@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LooseleafError } from '@looseleaf/core'
-import { describe, expect, test } from 'vitest'
+import { platformTime } from '@looseleaf/core/internal'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { testConnection, type TestConnection } from '../../test/test-connection.ts'
 import type { Connection } from '../connection/connection.ts'
 import { createPool, type Pool, type PoolOptions } from './pool.ts'
@@ -101,14 +102,21 @@ test('every waiting call is rejected at once when no connection can be opened', 
 describe('a server that allows fewer connections than the pool', () => {
   const limit = new LooseleafError('SHARD_BUSY', 'test: the user has no more (max_user_connections).')
 
+  let allowed: number
+  let requested: number
+
   /** A pool whose server allows this many connections. */
-  function limitedPool(allowed: number, options: Partial<PoolOptions> = {}): Pool {
+  function limitedPool(connections: number, options: Partial<PoolOptions> = {}): Pool {
+    allowed = connections
+    requested = 0
     let opened = 0
     const open = async (): Promise<Connection> => {
-      if (++opened > allowed) throw limit
+      requested++
+      if (opened === allowed) throw limit
+      opened++
       return testConnection()
     }
-    return testPool({ size: 3, open, ...options })
+    return testPool({ size: 3, maxQueue: 100, open, ...options })
   }
 
   test('calls wait for the connections that are open', async () => {
@@ -121,6 +129,37 @@ describe('a server that allows fewer connections than the pool', () => {
     pool.release(held)
     expect(await third).toBe(held)
     expect(pool.connections).toBe(1)
+  })
+
+  test('waiting calls request no connection for a second after a refusal, and then as many as they need', async () => {
+    const pool = limitedPool(1)
+    const timers = vi.spyOn(platformTime, 'setTimeout')
+    onTestFinished(() => timers.mockRestore())
+    const held = await pool.acquire()
+    const calls = [pool.acquire(), pool.acquire()]
+    await nextTurn()
+    const before = requested
+    for (let n = 0; n < 20; n++) pool.acquire().catch(() => {})
+    await nextTurn()
+    expect(requested).toBe(before)
+
+    allowed = 3
+    const ends = timers.mock.calls.filter(([, milliseconds]) => milliseconds === 1_000)
+    expect(ends).toHaveLength(1)
+    ends[0]![0]()
+    for (const call of calls) expect(await call).not.toBe(held)
+    expect(pool.connections).toBe(3)
+  })
+
+  test('a call requests a connection at once when the only one broke', async () => {
+    const pool = limitedPool(1)
+    const held = (await pool.acquire()) as TestConnection
+    const waiting = pool.acquire()
+    await nextTurn()
+    held.destroy()
+    allowed = 2
+    pool.release(held)
+    expect(await waiting).not.toBe(held)
   })
 
   test('the error of a call that waits too long has the refusal of the server', async () => {

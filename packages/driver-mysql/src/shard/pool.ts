@@ -63,6 +63,9 @@ const TRUSTED_IDLE_MS = 5_000
 
 const VERIFY_MS = 1_000
 
+/** Milliseconds without a request for a connection after the server allowed no further one. */
+const LIMITED_MS = 1_000
+
 /** Milliseconds between two closings of all connections, for a server that goes on to refuse. */
 const OUTDATED_EVERY_MS = 2_000
 
@@ -75,8 +78,10 @@ export function createPool(options: PoolOptions): Pool {
   let opening = 0
   let verifying = 0
   let closed = false
-  /** Message of the server that allowed no further connection, until one opens. */
+  /** Message of the server that allowed no further connection, until another attempt to open one ends. */
   let limit = ''
+  /** Ends the time without requests for a connection. */
+  let limited: ReturnType<typeof platformTime.setTimeout> | undefined
   /** Instant before which no idle connection was opened. */
   let idleSince = outdated.before
 
@@ -176,7 +181,7 @@ export function createPool(options: PoolOptions): Pool {
       const last = trusted === undefined ? idle.pop() : undefined
       if (trusted !== undefined) give(trusted)
       else if (last !== undefined) void verify(last.connection)
-      else if (connections < size) void open()
+      else if (connections === 0 || (connections < size && limited === undefined)) void open()
       else return
     }
   }
@@ -187,7 +192,7 @@ export function createPool(options: PoolOptions): Pool {
     try {
       const connection = await options.open()
       opening--
-      limit = ''
+      endLimited()
       give(connection)
     } catch (error) {
       opening--
@@ -195,13 +200,28 @@ export function createPool(options: PoolOptions): Pool {
       const [first] = queue
       // Without any connection none will be released, so no waiting call could get one.
       if (connections === 0) rejectWaiting(error)
-      else if (isLooseleafError(error, 'SHARD_BUSY')) {
-        // The server allows fewer connections than the pool. The calls wait for one that is open.
-        limit = `A further connection was refused: ${error.message.replace(`${name}: `, '')}`
-        return
-      } else first?.reject(error)
-      supply()
+      else if (isLooseleafError(error, 'SHARD_BUSY')) return beginLimited(error)
+      else first?.reject(error)
+      endLimited()
     }
+    supply()
+  }
+
+  /** The server allows fewer connections than the pool. Calls wait for the open ones, since each request for another costs the server a login. */
+  function beginLimited({ message }: LooseleafError): void {
+    limit = `A further connection was refused: ${message.replace(`${name}: `, '')}`
+    if (closed || limited !== undefined) return
+    limited = platformTime.setTimeout(() => {
+      limited = undefined
+      supply()
+    }, LIMITED_MS)
+    limited.unref()
+  }
+
+  function endLimited(): void {
+    limit = ''
+    platformTime.clearTimeout(limited)
+    limited = undefined
   }
 
   async function verify(connection: Connection): Promise<void> {
@@ -270,6 +290,7 @@ export function createPool(options: PoolOptions): Pool {
     async close() {
       closed = true
       platformTime.clearInterval(sweeper)
+      endLimited()
       rejectWaiting(fail('CLOSED', 'the connections are closed'))
       await Promise.all(
         idle.splice(0).map(({ connection }) => {
