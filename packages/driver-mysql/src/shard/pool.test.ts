@@ -119,6 +119,17 @@ describe('a server that allows fewer connections than the pool', () => {
     return testPool({ size: 3, maxQueue: 100, open, ...options })
   }
 
+  /** Returns a function that ends the only pause since. */
+  function pauses(): () => void {
+    const timers = vi.spyOn(platformTime, 'setTimeout')
+    onTestFinished(() => timers.mockRestore())
+    return () => {
+      const ends = timers.mock.calls.filter(([, milliseconds]) => milliseconds === 1_000)
+      expect(ends).toHaveLength(1)
+      ends[0]![0]()
+    }
+  }
+
   test('calls wait for the connections that are open', async () => {
     const pool = limitedPool(1)
     const held = await pool.acquire()
@@ -133,8 +144,7 @@ describe('a server that allows fewer connections than the pool', () => {
 
   test('waiting calls request no connection for a second after a refusal, and then as many as they need', async () => {
     const pool = limitedPool(1)
-    const timers = vi.spyOn(platformTime, 'setTimeout')
-    onTestFinished(() => timers.mockRestore())
+    const endPause = pauses()
     const held = await pool.acquire()
     const calls = [pool.acquire(), pool.acquire()]
     await nextTurn()
@@ -144,9 +154,7 @@ describe('a server that allows fewer connections than the pool', () => {
     expect(requested).toBe(before)
 
     allowed = 3
-    const ends = timers.mock.calls.filter(([, milliseconds]) => milliseconds === 1_000)
-    expect(ends).toHaveLength(1)
-    ends[0]![0]()
+    endPause()
     for (const call of calls) expect(await call).not.toBe(held)
     expect(pool.connections).toBe(3)
   })
@@ -160,6 +168,20 @@ describe('a server that allows fewer connections than the pool', () => {
     allowed = 2
     pool.release(held)
     expect(await waiting).not.toBe(held)
+  })
+
+  test('a call waits while the server may still count a connection that was closed', async () => {
+    const pool = limitedPool(1)
+    const endPause = pauses()
+    const old = (await pool.acquire()) as TestConnection
+    Object.assign(old, { openedAt: 0, mayBeOutdated: true })
+    pool.release(old)
+    const waiting = pool.acquire()
+    await nextTurn()
+    allowed = 2
+    endPause()
+    expect(await waiting).not.toBe(old)
+    expect(pool.connections).toBe(1)
   })
 
   test('the error of a call that waits too long has the refusal of the server', async () => {

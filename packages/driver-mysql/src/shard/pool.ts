@@ -76,6 +76,8 @@ export function createPool(options: PoolOptions): Pool {
   const queue = new Set<WaitingCall>()
   let connections = 0
   let opening = 0
+  /** Instant at which a connection was closed. */
+  let droppedAt = -Infinity
   let verifying = 0
   let closed = false
   /** Message of the server that allowed no further connection, until another attempt to open one ends. */
@@ -124,6 +126,7 @@ export function createPool(options: PoolOptions): Pool {
 
   function drop(connection: Connection): void {
     connections--
+    droppedAt = platformTime.elapsed()
     void connection.end(options.connectTimeoutMs)
   }
 
@@ -197,12 +200,15 @@ export function createPool(options: PoolOptions): Pool {
     } catch (error) {
       opening--
       connections--
+      // A server counts a connection until it has noticed its end.
+      const mayBeCounted = platformTime.elapsed() - droppedAt < LIMITED_MS
+      if (isLooseleafError(error, 'SHARD_BUSY') && (connections > 0 || mayBeCounted))
+        return beginLimited(error)
+      endLimited()
       const [first] = queue
       // Without any connection none will be released, so no waiting call could get one.
       if (connections === 0) rejectWaiting(error)
-      else if (isLooseleafError(error, 'SHARD_BUSY')) return beginLimited(error)
       else first?.reject(error)
-      endLimited()
     }
     supply()
   }
