@@ -7,7 +7,8 @@ import { sqliteShards } from '@looseleaf/driver-sqlite'
 import { changeServes } from '@looseleaf/index-engine/internal'
 import { moveBuckets, type MoveProgress } from '@looseleaf/mover/internal'
 import { announceTarget, entitiesIn, loadOwn, type MoveWork } from '@looseleaf/protocol/internal'
-import { DataStore } from '@looseleaf/store'
+import { DataStore, type DataStoreOptions } from '@looseleaf/store'
+import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { moveUntil, PLAN } from './consumers/moving.ts'
@@ -20,7 +21,9 @@ beforeEach(() => {
   onTestFinished(() => rmSync(folder, { recursive: true }))
 })
 
-async function open(options: { readonly acceptEmptyShards?: boolean } = {}): Promise<DataStore> {
+type OpenOptions = Pick<DataStoreOptions, 'acceptEmptyShards' | 'shards' | 'indexes'>
+
+async function open(options: Partial<OpenOptions> = {}): Promise<DataStore> {
   const store = await DataStore.open({
     shards: sqliteShards({ folder, shards: 2, durability: 'normal' }),
     indexes,
@@ -60,6 +63,11 @@ interface Remade {
   readonly kept: ReadonlyMap<string, string>
 }
 
+function loseShard1(): void {
+  for (const file of readdirSync(folder)) if (file.startsWith('shard-1')) rmSync(join(folder, file))
+  writeFileSync(join(folder, 'shard-1.sqlite'), '')
+}
+
 /** Makes shard 1 anew at a step of a move to it. */
 async function remadeAt(step: Step): Promise<Remade> {
   const first = await open()
@@ -68,8 +76,7 @@ async function remadeAt(step: Step): Promise<Remade> {
   const kept = new Map([...(await contentsOf(first))].filter(([id]) => isKept(parseId(id))))
   await moveTo(first, step)
   await first.close()
-  for (const file of readdirSync(folder)) if (file.startsWith('shard-1')) rmSync(join(folder, file))
-  writeFileSync(join(folder, 'shard-1.sqlite'), '')
+  loseShard1()
   return { store: await open({ acceptEmptyShards: true }), kept }
 }
 
@@ -117,10 +124,16 @@ test('the move to a shard that was made anew is announced once, whatever interru
   expect(again.context.catalog.current().layout).toEqual(layout)
 })
 
-test.each(['emptying', 'done'] as const)(
-  'a target that went back at this step keeps its buckets closed, although an empty shard would be accepted: %s',
-  async (step) => {
-    const first = await open()
+test.each([
+  ['emptying', 5],
+  ['done', 5],
+  ['emptying', 0],
+  ['done', 0],
+] as const)(
+  'a target that went back at this step keeps its buckets closed, although an empty shard would be accepted: %s, %i indexes',
+  async (step, count) => {
+    const some = { indexes: indexes.slice(0, count) }
+    const first = await open(some)
     await fill(first, 20)
     await moveTo(first, step)
     const { catalog, serves } = await loadOwn(first.context, 1, {})
@@ -130,7 +143,7 @@ test.each(['emptying', 'done'] as const)(
       arrived: undefined,
     })
     await first.close()
-    const store = await open({ acceptEmptyShards: true })
+    const store = await open({ ...some, acceptEmptyShards: true })
     expect(await store.shards.repair()).toMatchObject({
       moves: [],
       problems: [
@@ -139,6 +152,48 @@ test.each(['emptying', 'done'] as const)(
     })
   },
 )
+
+test('a process that is late does not announce a move again that a repair has ended', async () => {
+  const first = await open()
+  await fill(first, 20)
+  await moveTo(first, 'emptying')
+  await first.close()
+  loseShard1()
+  const driver = await sqliteShards({ folder, shards: 2, durability: 'normal' }).connect()
+  onTestFinished(() => driver.close())
+  let isLate = false
+  const late = faultyDriver(driver, ({ shard, operation, args }) => {
+    if (shard !== 1 || operation !== 'pageByAdded' || args[1] !== 1 || isLate) return undefined
+    isLate = true
+    return {
+      async after() {
+        const other = await open({ acceptEmptyShards: true, shards: keepOpen(driver) })
+        expect(await other.shards.repair()).toMatchObject({ moves: [{ state: 'done' }] })
+      },
+    }
+  })
+  const store = await open({ acceptEmptyShards: true, shards: keepOpen(late) })
+  expect(isLate).toBe(true)
+  expect(store.context.catalog.current().layout).toMatchObject({
+    moves: [],
+    shards: [{ buckets: '1024-2047' }, {}],
+  })
+})
+
+test('a shard that was made anew does not serve empty buckets that another source still has', async () => {
+  const three = { shards: sqliteShards({ folder, shards: 3, durability: 'normal' }) }
+  const first = await open(three)
+  await fill(first, 120)
+  const isKept = entitiesIn(first.context, '684-1365,2731-4095')
+  const kept = new Map([...(await contentsOf(first))].filter(([id]) => isKept(parseId(id))))
+  await first.shards.move({ from: 0, to: 1, buckets: '0-683' })
+  await moveUntil(first, 'emptying', { from: 2, to: 1, buckets: '2731-3413' })
+  await first.close()
+  loseShard1()
+  const store = await open({ ...three, acceptEmptyShards: true })
+  expect(await store.shards.repair()).toMatchObject({ problems: [] })
+  await checkWhole({ store, kept })
+})
 
 test('a shard that was made anew serves the buckets whose entities are gone', async () => {
   const { store } = await remadeAt('done')

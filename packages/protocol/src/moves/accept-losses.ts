@@ -1,6 +1,10 @@
 import type { CallOptions } from '@looseleaf/core'
 import { unionOfRanges, withoutRanges, type LayoutMove, type ShardServes } from '@looseleaf/core/internal'
-import { changeCatalogContents, type EngineContext } from '@looseleaf/index-engine/internal'
+import {
+  changeCatalogContents,
+  latestContentsEpoch,
+  type EngineContext,
+} from '@looseleaf/index-engine/internal'
 import { timeBelowFloor } from '../floor.ts'
 import { shardAt } from '../shards.ts'
 import { movableLayout } from './announce.ts'
@@ -11,20 +15,42 @@ import { ownerFaults, type LostDeparture } from './owner-faults.ts'
  * Gives buckets that their shard has lost an owner again. Call it only if an operator has said that the data of the shard is lost for good: a
  * server that came back with these buckets would be a second owner.
  *
- * The call changes nothing while an index is ready. All indexes are `building` after a shard was made anew, because it had lost their tables. A server
- * that only went back to an earlier state has them, and part of the entities.
+ * The call changes nothing for a shard that holds entities, and nothing at all while an index is ready. A shard that was made anew is empty, and all
+ * indexes are `building`, because it had lost their tables. A server that only went back to an earlier state has its tables, and part of
+ * the entities.
  *
  * - If the source still has the entities, its move is announced again, and `shards.repair` copies them. Index rows are then read at the source,
  *   which has not got those of later writes.
- * - If the source was told to delete them, the shard serves the buckets without these entities.
+ * - If the source was told to delete them, the shard serves the buckets without these entities. Moves are announced before: a shard without a
+ *   record of its own has the buckets that the layout gives to it, and would serve those of its other moves, too.
  */
 export async function acceptLosses(context: EngineContext, options: CallOptions = {}): Promise<void> {
-  if (context.catalog.current().indexes.some(({ state }) => state === 'ready')) return
-  for (const { buckets, lost, isRepairable } of await ownerFaults(context, options)) {
-    if (lost === undefined || isRepairable) continue
-    if (lost.emptied === undefined) await announceAgain(context, lost, options)
-    else await serveEmpty(context, buckets, lost, options)
+  for (;;) {
+    const catalog = await context.catalog.reload(options)
+    if (catalog.indexes.some(({ state }) => state === 'ready')) return
+    const found = await lostForGood(context, options)
+    const copied = found.find(({ lost }) => lost.emptied === undefined)
+    if (copied !== undefined) await announceAgain(context, copied.lost, latestContentsEpoch(catalog), options)
+    else if (found[0] !== undefined) await serveEmpty(context, found[0].buckets, found[0].lost, options)
+    else return
   }
+}
+
+interface Loss {
+  readonly buckets: string
+  readonly lost: LostDeparture
+}
+
+/** Returns the buckets that no shard owns since an empty one has lost them, and that no announced move copies again. */
+async function lostForGood(context: EngineContext, options: CallOptions): Promise<readonly Loss[]> {
+  const faults = await ownerFaults(context, options)
+  const losses = faults.flatMap(({ buckets, lost, isRepairable }) =>
+    lost === undefined || isRepairable ? [] : [{ buckets, lost }],
+  )
+  const isEmpty = async (number: number): Promise<boolean> =>
+    (await shardAt(context, number).entities.pageByAdded(0, 1, { ...options, maxBody: 0 })).length === 0
+  const areEmpty = await Promise.all(losses.map(({ lost }) => isEmpty(lost.to)))
+  return losses.filter((_, i) => areEmpty[i])
 }
 
 async function serveEmpty(
@@ -49,10 +75,14 @@ async function serveEmpty(
   )
 }
 
-/** Announces a move in its first phase again. The layout then has its buckets on the source, as before its end. */
+/**
+ * Announces a move in its first phase again. The layout then has its buckets on the source, as before its end. Changes nothing if the catalog has
+ * other contents than those by which the buckets were lost: another process may have announced the move, and have ended it.
+ */
 async function announceAgain(
   context: EngineContext,
   { from, to, move: id }: LostDeparture,
+  contentsEpoch: number,
   options: CallOptions,
 ): Promise<void> {
   const { serves } = await loadOwn(context, from, options)
@@ -63,7 +93,6 @@ async function announceAgain(
     (contents) => {
       const layout = movableLayout(contents.layout)
       const { moves = [], revision } = layout
-      if (moves.some((each) => each.id === id && each.phase === 'both')) return undefined
       const shards = layout.shards.map((shard, number) => {
         const { buckets: owned = '' } = shard
         if (number === from) return { ...shard, buckets: unionOfRanges(owned, buckets) }
@@ -72,7 +101,7 @@ async function announceAgain(
       const others = moves.filter((each) => each.id !== id)
       return { ...contents, layout: { ...layout, revision: revision + 1, shards, moves: [...others, move] } }
     },
-    options,
+    { ...options, contentsEpoch },
   )
   context.catalog.adopt(catalog)
 }
