@@ -1,7 +1,7 @@
 import { parseId, type EntityId } from '@looseleaf/core'
 import { PARTITIONS, type LetterList } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Search } from '../../test/search.ts'
 import { addLetters, editLetters, readLetters, type StoredLetter } from '../records/dead-letters.ts'
 import type { Failing } from '../records/partition-record.ts'
@@ -88,6 +88,23 @@ test.each(['moved', 'dead'] as const)(
     expect((await lettersIn(other, list)).map(([letter]) => letter)).toEqual([gone, ...ids.slice(50)])
   },
 )
+
+test('failing changes of several partitions are looked up by one statement before their retries', async () => {
+  const third = (own + 2) % PARTITIONS
+  const next: HeldPartition = { ...partition, number: third, failing: new Map() }
+  const gone = store.newId()
+  partition.failing.set(id, failing(id))
+  next.failing.set(gone, failing(gone))
+  const checksums = vi.spyOn(store.context.driver.shards[shard]!.entities, 'checksums')
+  const due = new Map([
+    [id, partition],
+    [gone, next],
+  ])
+  expect([...(await replays.withoutMisplaced(due, {})).keys()]).toEqual([gone])
+  expect(checksums).toHaveBeenCalledTimes(1)
+  expect(partition.failing.size).toBe(0)
+  expect((await lettersIn(own, 'moved')).map(([letter]) => letter)).toEqual([id])
+})
 
 test('a letter stays while the list of the partition that has its entity is full', async () => {
   const ids = Array.from({ length: 10_000 }, () => store.newId())

@@ -75,9 +75,10 @@ export function createReplays(
     },
     async withoutMisplaced(due, options) {
       const here = new Map(due)
+      const numberOf = await partitionsOf([...due.keys()], options)
       for (const [partition, some] of Map.groupBy(due, ([, each]) => each)) {
         const changes = some.flatMap(([id]) => partition.failing.get(id) ?? [])
-        const { misplaced, added } = await passMisplaced(partition, changes, options)
+        const { misplaced, added } = await passMisplaced(partition, changes, numberOf, options)
         for (const id of misplaced) here.delete(id)
         // The change is saved without it after the letter, on the same disk.
         for (const id of added) partition.failing.delete(id)
@@ -114,7 +115,13 @@ export function createReplays(
     options: CallOptions,
   ): Promise<WantedLetters> {
     const letters = [...dead.map((letter) => ({ ...letter, attempts: 0 })), ...moved]
-    const { misplaced, added } = await passMisplaced(partition, letters, options)
+    const ids = letters.map(({ id }) => id)
+    const { misplaced, added } = await passMisplaced(
+      partition,
+      letters,
+      await partitionsOf(ids, options),
+      options,
+    )
     const isHere = ({ id }: StoredLetter): boolean => !misplaced.has(id)
     // The removals come after the letters on the same disk.
     const isElsewhere = ({ id }: StoredLetter): boolean => added.has(id)
@@ -123,22 +130,31 @@ export function createReplays(
     return { dead: dead.filter(isHere), moved: moved.filter(isHere) }
   }
 
+  /** Returns the partitions of these entities, by id, without those that have no row. */
+  async function partitionsOf(
+    ids: readonly string[],
+    options: CallOptions,
+  ): Promise<ReadonlyMap<string, number>> {
+    const rows = await shardAt(context, shard).entities.checksums(ids.map(parseId), options)
+    return new Map(
+      ids.flatMap((id, i) => {
+        const row = rows[i]
+        return row === undefined ? [] : [[id, row.addedId % PARTITIONS] as const]
+      }),
+    )
+  }
+
   /** Adds changes of entities that have another partition to the letters of that one. Returns the ids of all such entities, and of those with room. */
   async function passMisplaced(
     partition: HeldPartition,
     changes: readonly Failing[],
+    numberOf: ReadonlyMap<string, number>,
     options: CallOptions,
   ): Promise<{ readonly misplaced: ReadonlySet<string>; readonly added: ReadonlySet<string> }> {
-    const rows = await shardAt(context, shard).entities.checksums(
-      changes.map(({ id }) => parseId(id)),
-      options,
-    )
-    const numberOf = new Map(
-      changes.map((change, i) => [change, (rows[i]?.addedId ?? partition.number) % PARTITIONS]),
-    )
-    const elsewhere = changes.filter((change) => numberOf.get(change) !== partition.number)
+    const numberFor = ({ id }: Failing): number => numberOf.get(id) ?? partition.number
+    const elsewhere = changes.filter((change) => numberFor(change) !== partition.number)
     const added = new Set<string>()
-    for (const [number, some] of Map.groupBy(elsewhere, (change) => numberOf.get(change) as number)) {
+    for (const [number, some] of Map.groupBy(elsewhere, numberFor)) {
       const at = { shard, partition: number, list: 'moved' as const }
       const isAdded = await addLetters(context, consumer, at, some, options)
       for (const [i, { id }] of some.entries()) if (isAdded[i]) added.add(id)
