@@ -5,6 +5,7 @@ import { keepOpen } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
 import { Search, until } from '../../test/search.ts'
+import { createRowHandler } from './row-handler.ts'
 
 /** Failing changes of a partition whose entities move. Together with later ones they are more than a partition may have. */
 const MOVED = 90
@@ -51,5 +52,25 @@ test('failing changes that were passed on, and stay for the time of a failover, 
   await until(() => later.every((id) => handled.has(id)))
   expect(failing(0)).toBe(ids.length + LATER * PARTITIONS)
   await mover.close()
+  await search.end(store)
+})
+
+test.each([
+  [999, false],
+  [1_000, true],
+])('a partition with %i failing changes, all of them kept, is full: %s', async (count, isFull) => {
+  const search = await Search.begin()
+  const store = await search.openStore()
+  const { signal } = new AbortController()
+  const handler = createRowHandler(store.context, 0, 'search', () => {}, {
+    passing: { countOpen: () => 0 },
+    signal,
+  } as Partial<Parameters<typeof createRowHandler>[4]> as Parameters<typeof createRowHandler>[4])
+  const ids = Array.from({ length: count }, () => store.newId())
+  const failing = new Map(
+    ids.map((id) => [id, { id, version: 1, attempts: 1, error: 'down', failedAt: 0 }] as const),
+  )
+  const place = { updated: 1, addedId: 0 }
+  expect(handler.isFull({ number: 0, place, since: 1, failing, isHeld: true })).toBe(isFull)
   await search.end(store)
 })

@@ -37,7 +37,7 @@ export interface RowHandler {
    * stopped, the partition was taken over, or it is full.
    */
   handle(partition: HeldPartition, row: EntityRow, beginBy: number, kind: 'new' | 'retry'): Promise<boolean>
-  /** Tells whether a partition has `MAX_FAILING` failing changes, so that its new changes wait. */
+  /** Tells whether a partition has `MAX_FAILING` failing changes, or `MAX_RECORDED` with those that are kept, so that its new changes wait. */
   isFull(partition: HeldPartition): boolean
   /** Returns the failing changes whose pause is over, longest wait first. */
   due(partition: HeldPartition): readonly Failing[]
@@ -58,6 +58,8 @@ export interface HandledCounts {
  * stay for the time of a failover, do not count.
  */
 export const MAX_FAILING = 100
+/** Largest number of failing changes per partition with those that do not count, because each save of the partition writes all of them. */
+const MAX_RECORDED = 1_000
 /** Capacity of the lane that writes dead letters. */
 const MAX_WAITING = 10_000
 const MAX_PAUSE_MS = 300_000
@@ -124,7 +126,8 @@ export function createRowHandler(
   }
 
   const isFull = (partition: HeldPartition): boolean =>
-    partition.failing.size >= MAX_FAILING && passing.countOpen(partition) >= MAX_FAILING
+    partition.failing.size >= MAX_RECORDED ||
+    (partition.failing.size >= MAX_FAILING && passing.countOpen(partition) >= MAX_FAILING)
 
   /** Calls the handler. Resolves to undefined, without a call, if the leases may have expired while codec entries were loaded. */
   async function callHandler(partition: HeldPartition, row: EntityRow): Promise<boolean | undefined> {
