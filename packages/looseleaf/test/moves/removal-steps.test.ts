@@ -14,7 +14,7 @@ import {
   REGISTRY_TASK,
   UNCHECKED_WAIT_MS,
 } from '@looseleaf/protocol/internal'
-import { faultyDriver, type Fault, type FaultPlan } from '@looseleaf/testkit'
+import { faultyDriver, unknownOutcome, type Fault, type FaultPlan } from '@looseleaf/testkit'
 import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { moduloRouter } from '@looseleaf/router'
 import { DataStore } from '@looseleaf/store'
@@ -213,34 +213,42 @@ test('a removal waits until another process has changed the consumers', async ()
   expect(claims).toBe(2)
 })
 
-test('a consumer that is dropped after the lease on its registration has ended does not come back by a removal', async () => {
-  const later = 1_000 * time.now() + 1e9
-  const places = [later, later, later]
-  const registration = { incarnation: 'a', at: 1, begun: places, floors: places }
-  const edit = (number: number, text: string): Promise<void> =>
-    editWhenFree(store.context, number, REGISTRY_TASK, () => text, {})
-  const kept = { ...registration, incarnation: 'b' }
-  for (const number of [0, 1, 2])
-    await edit(number, JSON.stringify({ dropped: registration, ...(number === 2 && { kept }) }))
-  let isDropped = false
-  const removing = await openWith(({ shard, operation, args: [task] }): Fault | undefined => {
-    if (shard !== 0 || operation !== 'claim' || task !== REGISTRY_TASK || isDropped) return undefined
-    isDropped = true
-    return {
-      async before() {
-        const { tasks } = driver.shards[2]!
-        const { owner, progress } = (await tasks.load(REGISTRY_TASK))!
-        await tasks.save(REGISTRY_TASK, owner!, progress, 0)
-        await edit(2, JSON.stringify({ kept }))
-        for (const number of [0, 1]) await edit(number, '')
-      },
-    }
-  })
-  await removing.shards.remove(2)
-  expect(isDropped).toBe(true)
-  for (const number of [0, 1])
-    expect([...(await readRegistry(store.context, number, {})).keys()]).toEqual(['kept'])
-})
+test.each([false, true])(
+  'a consumer that is dropped after the lease on its registration has ended does not come back by a removal (answer to the renewal lost: %s)',
+  async (isAnswerLost) => {
+    let isLost = isAnswerLost
+    const later = 1_000 * time.now() + 1e9
+    const places = [later, later, later]
+    const registration = { incarnation: 'a', at: 1, begun: places, floors: places }
+    const edit = (number: number, text: string): Promise<void> =>
+      editWhenFree(store.context, number, REGISTRY_TASK, () => text, {})
+    const kept = { ...registration, incarnation: 'b' }
+    for (const number of [0, 1, 2])
+      await edit(number, JSON.stringify({ dropped: registration, ...(number === 2 && { kept }) }))
+    let isDropped = false
+    const removing = await openWith(({ shard, operation, args: [task, , , forMs] }): Fault | undefined => {
+      if (isLost && shard === 2 && operation === 'save' && task === REGISTRY_TASK && forMs !== 0) {
+        isLost = false
+        return { after: () => Promise.reject(unknownOutcome()) }
+      }
+      if (shard !== 0 || operation !== 'claim' || task !== REGISTRY_TASK || isDropped) return undefined
+      isDropped = true
+      return {
+        async before() {
+          const { tasks } = driver.shards[2]!
+          const { owner, progress } = (await tasks.load(REGISTRY_TASK))!
+          await tasks.save(REGISTRY_TASK, owner!, progress, 0)
+          await edit(2, JSON.stringify({ kept }))
+          for (const number of [0, 1]) await edit(number, '')
+        },
+      }
+    })
+    await removing.shards.remove(2)
+    expect(isDropped).toBe(true)
+    for (const number of [0, 1])
+      expect([...(await readRegistry(store.context, number, {})).keys()]).toEqual(['kept'])
+  },
+)
 
 test('no shard of a router without buckets is removed', async () => {
   const router = moduloRouter({ shards: 2 })

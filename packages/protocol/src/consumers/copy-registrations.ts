@@ -54,8 +54,8 @@ export async function copyRegistrations(
       held,
       async () => {
         if (registry.size + dropped.size > 0) await Promise.all(others.map(copy))
-        // A lease that cannot be renewed expires.
-        return tasks.save(REGISTRY_TASK, held.owner, progress, LEASE_MS, options).catch(() => true)
+        // Without an answer the lease may have ended before the copies. The next claim rejects if the shard answers nothing.
+        return tasks.save(REGISTRY_TASK, held.owner, progress, LEASE_MS, options).catch(() => false)
       },
       () => progress,
     )
