@@ -1,10 +1,15 @@
+import type { Driver } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
+import { editTask } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
+import { faultyDriver, type Fault } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { cleanIndex, readCleanerReport } from '../src/index.ts'
 import { readEmptiedTables, startTunedCleaner } from '../src/internal.ts'
+import { runTask } from '../src/clean/run-record.ts'
 import { createWitnessKeeper, type WitnessKeeper } from '../src/tampering/keep-witnesses.ts'
 import { loadWitnesses } from '../src/tampering/witness-record.ts'
 import { byTag, byUser, expectedRows, openStore, rowsIn } from './stores.ts'
@@ -14,14 +19,16 @@ const MINUTE = 60_000
 const byMail = defineIndex('by_mail', { properties: { mail: 'string' }, shardOn: 'mail', unique: true })
 
 let time: LeapingTime
+let driver: Driver
 let store: DataStore
 let warnings: string[]
 
 beforeEach(async () => {
   time = leapingTime()
   warnings = []
+  driver = await memoryShards(2).connect()
   store = await openStore({
-    driver: await memoryShards(2).connect(),
+    driver,
     indexes: [byUser, byTag, byMail],
     time,
     onWarning: (warning) => warnings.push(warning),
@@ -81,6 +88,30 @@ test.each([0, 1])(
     expect(await states()).toEqual(ALL_READY)
   },
 )
+
+test('an emptied index does not become ready by an earlier run whose worker made it ready and died', async () => {
+  await cleanIndex(store, 'by_user')
+  const { tasks } = driver.shards[0]!
+  const task = runTask('index_by_user')
+  await editTask(tasks, task, (text) => text.replace('"done"', '"running"'), { owner: 'dead' })
+  let isJoined = false
+  const watched = faultyDriver(driver, ({ shard, table, operation, args: [next] }): Fault | undefined => {
+    if (shard !== 0 || table !== 'catalog' || operation !== 'change' || isJoined) return undefined
+    if ((next as ShardCatalog).indexes.every(({ state }) => state !== 'building')) return undefined
+    isJoined = true
+    return { after: async () => void (await cleanIndex(store, 'by_user')) }
+  })
+  const other = await openStore({ driver: watched, time, indexes: [], onWarning: () => {} })
+  const keeper = createWitnessKeeper(other.context, { owner: 'one', isMine: () => true, settleMs: 0 })
+  await looks(keeper, 1)
+  await empty(0, 'index_by_user')
+  await looks(keeper, 2)
+  expect(isJoined).toBe(true)
+  await store.context.catalog.reload()
+  expect(await states()).toEqual(ALL_READY)
+  expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+  await other.close()
+})
 
 test('emptied claims are taken again, and protect their keys', async () => {
   await looks(keeperOf(), 1)
