@@ -48,6 +48,7 @@ export { movedEntities, movedOrUndone, type VersionsOptions } from './on-disk.ts
 export { beforeAsking } from './owners/before-asking.ts'
 export { createAge, createCarefulAge } from './age.ts'
 export { catalogAfter } from './owners/catalog-after.ts'
+export { noOwner } from './owners/no-owner.ts'
 export { isMoving, isQuiet } from './owners/quiet-shards.ts'
 export { LOOK_MS, looksOf, type Looks } from './owners/shard-looks.ts'
 export { readAtOwners } from './owners/read-at-owners.ts'

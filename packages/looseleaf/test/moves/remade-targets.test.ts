@@ -97,6 +97,16 @@ test.each(STEPS)('a repair ends a move whose target was made anew at this step: 
   await checkWhole(remade)
 })
 
+test('a cleaning names the command that ends its wait for buckets that no shard serves', async () => {
+  const remade = await remadeAt('emptying')
+  await expect(cleanIndex(remade.store)).rejects.toMatchObject({
+    code: 'SHARD_BUSY',
+    message: expect.stringContaining('run `looseleaf shard repair`') as string,
+  })
+  await remade.store.shards.repair()
+  await checkWhole(remade)
+})
+
 test('an undo gives the buckets back to the source if the target was made anew before the first group', async () => {
   const remade = await remadeAt('copying')
   expect(await remade.store.shards.undo(1)).toMatchObject({ state: 'undone' })
