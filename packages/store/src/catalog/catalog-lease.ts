@@ -7,11 +7,14 @@ const LEASE_MS = 60_000
 const TASK = 'catalog'
 const RETRY_MS = 250
 
-/** Runs `work` under the lease that only one process has to add or drop indexes. Throws `SHARD_BUSY` if another one keeps it for two minutes. */
+/**
+ * Runs `work` under the lease that only one process has to add or drop indexes. `work` gets a function that renews the lease, and tells whether no
+ * other process has had it since. Throws `SHARD_BUSY` if another one keeps it for two minutes.
+ */
 export async function exclusively<T>(
   context: EngineContext,
   options: CallOptions,
-  work: () => Promise<T>,
+  work: (renew: () => Promise<boolean>) => Promise<T>,
 ): Promise<T> {
   const { tasks, name } = leadingShard(context)
   const owner = context.random.uuid()
@@ -46,5 +49,10 @@ export async function exclusively<T>(
     if (mayHold) await releaseLease(held, '')
     throw error
   }
-  return underLease(held, work, () => '')
+  const renew = (): Promise<boolean> => tasks.save(TASK, owner, '', LEASE_MS, options)
+  return underLease(
+    held,
+    () => work(renew),
+    () => '',
+  )
 }

@@ -204,6 +204,16 @@ test('a switch whose process was suspended waits again if the indexes were switc
   expect(stepsOf((await catalogs())[0]!)).toMatchObject({ index_by_own: 'on' })
 })
 
+test('other changes of the catalog do not begin the wait for readers again', async () => {
+  await connect(1)
+  const store = await makeOld()
+  slept = []
+  whileAsleep = async () => void (await changeCatalogContents(driver, (contents) => ({ ...contents })))
+  await store.setExactIndexes(true)
+  expect(slept).toEqual([NOTICE_MS + keptRowsMs(store.context.catalog.current())])
+  expect(stepsOf((await catalogs())[0]!)).toMatchObject({ index_by_own: 'on' })
+})
+
 test('exact indexes are switched off in two steps, and old programs may then take part', async () => {
   await connect(1)
   const seen: unknown[] = []

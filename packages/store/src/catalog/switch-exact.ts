@@ -43,7 +43,9 @@ export async function switchExact(
       'Exact indexes need snapshots, and the driver of a shard has none. SQLite in memory cannot have them.',
     )
   }
-  await exclusively(context, options, () => (isOn ? switchOn(context, options) : switchOff(context, options)))
+  await exclusively(context, options, (renew) =>
+    isOn ? switchOn(context, renew, options) : switchOff(context, options),
+  )
 }
 
 /**
@@ -53,7 +55,11 @@ export async function switchExact(
  * 2. All readers protect themselves. The call waits until every process has read the catalog, and until every query that began before has ended.
  * 3. Writers delete at once.
  */
-async function switchOn(context: EngineContext, options: CallOptions): Promise<void> {
+async function switchOn(
+  context: EngineContext,
+  renew: () => Promise<boolean>,
+  options: CallOptions,
+): Promise<void> {
   const { driver, catalog, time } = context
   const isWanted = (entry: CatalogEntry): boolean => firstStep(entry, driver).exact !== undefined
   for (;;) {
@@ -66,11 +72,30 @@ async function switchOn(context: EngineContext, options: CallOptions): Promise<v
       return entry.exact === 'counted' ? { ...entry, exact: 'protected' } : entry
     })
     if (!catalog.current().indexes.some(({ exact }) => exact === 'protected')) return
-    // The wait is that of these contents. If another process takes the lease of this one over, it may switch off, and on again, and wait itself.
     const contentsEpoch = latestContentsEpoch(catalog.current())
     await time.sleep(NOTICE_MS + keptRowsMs(catalog.current()), options.signal)
-    await change(context, { ...options, contentsEpoch }, {}, (entry) =>
-      entry.exact === 'protected' ? { ...entry, exact: 'on' } : entry,
+    await endWait(context, contentsEpoch, renew, options)
+  }
+}
+
+/**
+ * Lets writers delete at once after a wait that began with these contents. If another process has had the lease since, it may have switched off, and
+ * on again, and wait itself: then only these contents are changed. Otherwise later ones are, too, so that moves do not begin the wait again. They
+ * are read before the lease is renewed, because this process may be suspended in between.
+ */
+async function endWait(
+  context: EngineContext,
+  since: number,
+  renew: () => Promise<boolean>,
+  options: CallOptions,
+): Promise<void> {
+  const { catalog } = context
+  const isProtected = ({ exact }: CatalogEntry): boolean => exact === 'protected'
+  for (let isHeld = true; isHeld && catalog.current().indexes.some(isProtected);) {
+    const now = latestContentsEpoch(await catalog.reload(options))
+    isHeld = await renew()
+    await change(context, { ...options, contentsEpoch: isHeld ? now : since }, {}, (entry) =>
+      isProtected(entry) ? { ...entry, exact: 'on' } : entry,
     )
   }
 }
