@@ -8,20 +8,18 @@ export interface BucketOwners {
   readonly sealed: ReadonlySet<number>
   /** Buckets that their new shard has not begun to serve, by the known catalogs. */
   readonly unserved: ReadonlySet<number>
-  /** Time at which the bucket came to its owner; -1 if the owner has always had it. Undefined if that is so for all buckets. */
-  readonly arrivals: readonly number[] | undefined
+  /** Time at which the bucket came to its owner; -1 if the owner has always had it. */
+  readonly arrivals: readonly number[]
 }
 
-const NONE: ReadonlySet<number> = new Set()
-
-/** A known reason why a shard owns a bucket. */
+/** Why a shard counts as the owner of a bucket. */
 interface Ownership {
   readonly shard: number
   /** The move by which the bucket came to the shard; `NEVER` if no catalog has a record of it. */
   readonly move: number
   /** Time of the shard's beginning with the bucket, or else the end of the other one's; `NEVER` if no catalog has a record of it. */
   readonly arrival: number
-  /** False if only the shard that gave the bucket up says so. */
+  /** False if the shard itself does not say so: only the shard that gave the bucket up does, or only the layout. */
   readonly isServed: boolean
 }
 
@@ -42,9 +40,6 @@ export function ownersOf(
   layout: Pick<StoreLayout, 'shards'>,
   shards: readonly (ShardCatalog | undefined)[],
 ): BucketOwners {
-  if (shards.every((shard) => shard?.serves === undefined))
-    return { shardOfBucket: layoutOwners, sealed: NONE, unserved: NONE, arrivals: undefined }
-
   const bucketCount = layoutOwners.length
   const serving = shards.flatMap((shard, number) =>
     shard?.serves === undefined ? [] : [{ number, serves: shard.serves }],
@@ -52,15 +47,16 @@ export function ownersOf(
   const known = (shard: number, text: string): readonly number[] =>
     knownBuckets(`shard ${shard}`, text, bucketCount)
 
-  const latest = layoutOwners.map((shard): Ownership | undefined =>
-    shards[shard]?.serves === undefined ? { shard, move: NEVER, arrival: NEVER, isServed: true } : undefined,
-  )
+  const latest = layoutOwners.map((shard): Ownership => {
+    const isServed = shards[shard]?.serves === undefined
+    return { shard, move: NEVER, arrival: NEVER, isServed }
+  })
   /** By bucket: whether the shard that has it in the layout is known to own it. */
   const isHeld = layoutOwners.map(
     (shard) => shards[shard] !== undefined && shards[shard].serves === undefined,
   )
   const add = (bucket: number, ownership: Ownership): void => {
-    if (isLater(ownership, latest[bucket])) latest[bucket] = ownership
+    if (isLater(ownership, latest[bucket]!)) latest[bucket] = ownership
   }
   for (const { number, serves } of serving) {
     const arrivals = new Map<number, Pick<Ownership, 'move' | 'arrival'>>()
@@ -83,18 +79,17 @@ export function ownersOf(
       for (const bucket of known(number, buckets))
         add(bucket, { shard: layoutOwners[bucket]!, move, arrival: end, isServed: isHeld[bucket]! })
 
-  const shardOfBucket = latest.map((ownership, bucket) => ownership?.shard ?? layoutOwners[bucket]!)
+  const shardOfBucket = latest.map(({ shard }) => shard)
   const sealed = new Set<number>()
   for (const { number, serves } of serving)
     for (const { sealed: buckets = '' } of serves.leaving ?? [])
       for (const bucket of known(number, buckets)) if (shardOfBucket[bucket] === number) sealed.add(bucket)
-  const unserved = new Set(latest.keys().filter((bucket) => latest[bucket]?.isServed !== true))
-  const arrivals = latest.map((ownership) => ownership?.arrival ?? NEVER)
+  const unserved = new Set(latest.keys().filter((bucket) => !latest[bucket]!.isServed))
+  const arrivals = latest.map(({ arrival }) => arrival)
   return { shardOfBucket, sealed, unserved, arrivals }
 }
 
 /** Tells whether an ownership is of a later move, or of the same move and begun. */
-function isLater({ move, isServed }: Ownership, other: Ownership | undefined): boolean {
-  if (other === undefined) return true
+function isLater({ move, isServed }: Ownership, other: Ownership): boolean {
   return move === other.move ? isServed && !other.isServed : move > other.move
 }

@@ -93,9 +93,9 @@ export function createPlacement(
     shardOfId: (id) => shardOfBucket[ofId(id)]!,
     isSealed: (id) => sealed.size > 0 && sealed.has(ofId(id)),
     isServed: (id) => unserved.size === 0 || !unserved.has(ofId(id)),
-    arrivalOfId: (id) => (arrivals === undefined ? -1 : arrivals[ofId(id)]!),
+    arrivalOfId: (id) => arrivals[ofId(id)]!,
     servedOn: createServedOn(shardOfBucket, (bucket) =>
-      unserved.has(bucket) ? undefined : (arrivals?.[bucket] ?? -1),
+      unserved.has(bucket) ? undefined : arrivals[bucket],
     ),
     rows: {
       shards: present,
@@ -141,8 +141,8 @@ function createServedOn(
   const lists = new Map<number, ReadonlyMap<number, number>>()
   const list = (shard: number): ReadonlyMap<number, number> => {
     const served = new Map<number, number>()
-    for (let bucket = 0; bucket < shardOfBucket.length; bucket++) {
-      const arrival = shardOfBucket[bucket] === shard ? arrivalOf(bucket) : undefined
+    for (const [bucket, owner] of shardOfBucket.entries()) {
+      const arrival = owner === shard ? arrivalOf(bucket) : undefined
       if (arrival !== undefined) served.set(bucket, arrival)
     }
     return served
