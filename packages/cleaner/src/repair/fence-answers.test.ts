@@ -91,6 +91,21 @@ describe('a fence', () => {
     expect(sent).toBe(8)
   })
 
+  it('a fence fails if a crash undoes a write whose body it has read', async () => {
+    const { id, version } = await store.put(BAG)
+    const { version: undone } = await store.put({ ...BAG, user_id: 'eve' }, { id })
+    const [shard] = driver.shards
+    const row = { id: parseId(id), base: undone, version, body: store.context.codec.encode(BAG) }
+    const epoch = store.context.catalog.current().epochs[0] ?? 0
+    plan = ({ operation }) =>
+      operation === 'read'
+        ? { after: async () => void (await shard?.entities.replace([row], { epoch })) }
+        : undefined
+    expect(await fenceOff(entityOf(id, version))).toBeUndefined()
+    plan = () => undefined
+    expect(await store.get(id)).toMatchObject(BAG)
+  })
+
   it('a fence fails if the entity is gone or was written', async () => {
     expect(await fenceOff(entityOf(store.newId(), 5))).toBeUndefined()
     const { id, version } = await store.put(BAG)
