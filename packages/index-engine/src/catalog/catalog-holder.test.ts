@@ -147,6 +147,21 @@ describe('reload of the catalog', () => {
   })
 })
 
+describe('the first catalog', () => {
+  it('the first catalog is refused if the driver has the entities in another table', () => {
+    const { shards } = reference
+    const driver = { ...reference, shards: shards.map((shard) => ({ ...shard, entityTable: 'pages' })) }
+    const catalogs = [0, 1].map((number) => ({ ...shardCatalog(1, number), entityTable: 'entities' }))
+    // Another process has named the table since the opening compared the catalogs.
+    expect(() => createCatalogHolder(driver, lastByteRouter(2), mergeCatalogs(catalogs))).toThrow(
+      expect.objectContaining({
+        code: 'LAYOUT_MISMATCH',
+        message: expect.stringContaining('pages') as string,
+      }),
+    )
+  })
+})
+
 describe('adopt', () => {
   const read = (...all: number[]) => mergeCatalogs(all.map((epoch, shard) => shardCatalog(epoch, shard)))
 

@@ -98,6 +98,24 @@ describe('a shard that does not answer a reload', () => {
     isAway = false
     expect((await holder.reload()).silent).toEqual([])
   })
+
+  it('a shard that answers a reload of its own catalog is no longer reported as silent, but other shards are', async () => {
+    const reference = await shardsApart()
+    const errors = reference.shards.map(
+      ({ name }) => new LooseleafError('SHARD_UNAVAILABLE', 'Away.', { shard: name }),
+    )
+    let away: readonly number[] = []
+    const driver = faultyDriver(reference, ({ shard }) =>
+      away.includes(shard) ? { before: () => Promise.reject(errors[shard]!) } : undefined,
+    )
+    const holder = createCatalogHolder(driver, lastByteRouter(3), await loadCatalog(driver))
+    away = [1, 2]
+    expect((await holder.reload()).silent).toEqual([errors[1], errors[2]])
+    away = [2]
+    const { catalog } = reference.shards[1]!
+    await catalog.change({ ...catalogWith(1, 6, 'building'), contentsEpoch: 5 }, 5)
+    expect(await holder.reloadShard(1)).toMatchObject({ epochs: [9, 6, 5], silent: [errors[2]] })
+  })
 })
 
 describe('a shard that loses a copied catalog', () => {
