@@ -364,6 +364,17 @@ describe('the work of an intersection', () => {
     expect(cost.indexReads).toBeLessThan(12)
   })
 
+  it('a full page is complete although the intersection stops reading behind it', async () => {
+    const { store, plan } = pair(
+      (number) => number !== 5,
+      () => true,
+      60,
+    )
+    const page = await runQuery(store, { ...plan, limit: 20 }, { maxRowsRead: 30 })
+    expect(page).toMatchObject({ cost: { rowsRead: 42, rowsMatched: 20, complete: true } })
+    expect(page.cursor).toBeDefined()
+  })
+
   it('an intersection skips the rows between two clusters', async () => {
     const { store, plan } = pair(
       (number) => number < 3000 || number === 5999,
