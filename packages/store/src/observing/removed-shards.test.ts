@@ -6,13 +6,14 @@ import { expect, test } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
 test.each([
-  ['fixed layout', 'no more', moduloRouter({ shards: 1 }), 0],
-  ['layout of buckets', 'once more', bucketRouter({ shards: 1 }), 1],
-])('a failing call in a store with a %s reads the catalogs %s', async (_, __, router, count) => {
+  ['that names its shard', 'fixed layout', 'no more', moduloRouter({ shards: 1 }), 'memory 0', 0],
+  ['that names its shard', 'layout of buckets', 'once more', bucketRouter({ shards: 1 }), 'memory 0', 1],
+  ['that names no shard', 'layout of buckets', 'no more', bucketRouter({ shards: 1 }), undefined, 0],
+])('an error %s, in a store with a %s, reads the catalogs %s', async (_, __, ___, router, shard, count) => {
   const driver = await memoryShards(1).connect()
   let isDown = false
   let loads = 0
-  const down = new LooseleafError('SHARD_UNAVAILABLE', 'a fault on purpose', { shard: 'memory 0' })
+  const down = new LooseleafError('SHARD_UNAVAILABLE', 'a fault on purpose', { shard })
   const faulty = faultyDriver(driver, ({ table, operation }) => {
     if (!isDown) return undefined
     if (table === 'catalog') loads++
