@@ -78,6 +78,17 @@ it('changes from now on leave out stored entities', async () => {
   expect(await taking).toMatchObject([{ entity: { n: 'after' } }])
 })
 
+it('changes of a kind have the deletions of entities of any kind', async () => {
+  const entry = await putOn(0, { _kind: 'entry' })
+  const note = await putOn(0, { _kind: 'note' })
+  await putOn(0, { _kind: 'note' })
+  await store.delete(note)
+  expect(await take(2, { from: 'beginning', kinds: ['entry'] })).toMatchObject([
+    { id: entry, entity: { _kind: 'entry' } },
+    { id: note, entity: undefined },
+  ])
+})
+
 it('a cursor of changes continues after its change on every shard', async () => {
   for (let n = 0; n < 12; n++) await putOn(n % SHARDS, { n })
   const all = await take(12, { from: 'beginning' })
