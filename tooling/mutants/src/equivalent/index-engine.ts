@@ -56,6 +56,8 @@ export const indexEngine: Equivalents = {
     'propertyValue: isPath(name) → true': 'A name without dots leads to the property that is not there.',
   },
   'index-engine/pages/run-query': {
+    'run.fetch: place !== undefined && { after: place } → ({ after: place })':
+      'A scan after no place begins at the beginning as well.',
     'run.take: ended === undefined → false': 'When the batch is through, nothing of it is left to be read.',
   },
 }

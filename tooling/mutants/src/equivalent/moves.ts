@@ -66,6 +66,7 @@ export const moves: Equivalents = {
     'lostCopies: await copyAnew(job) → void copyAnew(job)': 'The end of the lease saves the record, too.',
   },
   'mover/copy-move': {
+    'compareRows: later > 0 → true': 'It only waits before the next pass.',
     'compareCopies: coming?.afterAddedId ?? 0 → (coming?.afterAddedId)':
       'A move that compares its copies has a record that comes.',
     'compareCopies: coming?.afterAddedId → coming.afterAddedId':

@@ -122,6 +122,10 @@ export const store: Equivalents = {
     'failureUnlessDropped: indexes.find((entry) => entry.table === table) → indexes.findLast((entry) => entry.table === table)':
       oneOfEach,
   },
+  'protocol/row-pages': {
+    'pagesOfRows: place !== undefined && { after: place } → ({ after: place })':
+      'A scan after no place begins at the beginning as well.',
+  },
   'protocol/write-early': {
     'beforeCommit: !isLooseleafError(error) || !error.unknownOutcome → (!error.unknownOutcome)': onlyOurs,
   },
