@@ -2,7 +2,7 @@ import { parseId } from '@looseleaf/core'
 import type { ShardServes } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
-import { createMovedRows, entitiesIn } from '@looseleaf/protocol/internal'
+import { createMovedRows, entitiesIn, followChanges } from '@looseleaf/protocol/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
@@ -72,3 +72,31 @@ test.each([
     expect(await moved.turnOf({ id: parseId(id), updated: 30, addedId: 1 })).toBe(turn)
   },
 )
+
+test('a follower of a shard without rows tells its beginning once buckets are leaving the shard', async () => {
+  const driver = await memoryShards(2).connect()
+  await using store = await openStore(driver, leapingTime())
+  const [shard] = driver.shards
+  const leaving = [{ move: 1, attempt: 1, buckets: '0-9', to: 1 }]
+  await changeServes(shard!, (await loadShardCatalog(shard!))!, { owns: '0-2047', leaving })
+  const begun = await shard!.entities.raiseFloor()
+  let reads = 0
+  const following = followChanges(
+    store.context,
+    0,
+    { updated: 0, addedId: 0, since: 0 },
+    {
+      pollMs: 10,
+      signal: new AbortController().signal,
+      onRetry: () => {},
+      checkOpen() {
+        if (++reads === 3) throw new Error('The follower has told nothing.')
+      },
+      placeOn: () => undefined,
+    },
+  )
+  const { value } = await following.next()
+  expect(value).toMatchObject({ rows: [], place: { updated: 0, addedId: 0 } })
+  expect(value?.place.since).toBeGreaterThanOrEqual(begun)
+  await following.return()
+})
