@@ -218,6 +218,7 @@ describe('the owner of a bucket', () => {
     test('shard 1 serves the buckets as soon as its own are known', () => {
       const placement = placedBy(shards, [source, { owns: '2-11', arrived: [{ ...arrival, move: 2 }] }])
       expect([owners(placement, 2, 3), unserved(placement)]).toEqual([[1, 1], []])
+      expect(placement.arrivalOfId(at(2))).toBe(arrival.begin)
     })
 
     test.each([undefined, { owns: '2-11' }])(
