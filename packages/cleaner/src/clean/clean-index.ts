@@ -292,11 +292,12 @@ async function finish(job: CleanJob, leading: Shard, call: CallOptions): Promise
       const part = onShard.get(entry.table)?.part
       return part?.run === run ? part : freshPart(run)
     })
-    // If another worker ended the run first, it has made the index ready and saved the sums.
-    const isOpen = record?.run === run && record.state === 'running'
+    // The record is there, because a missing one is forgotten. If another worker ended the run first, it has made the index ready and saved
+    // the sums.
+    const isOpen = record!.run === run && record!.state === 'running'
     const halted = isOpen && job.halts.has(target)
     const isMine = isOpen && !halted
-    const tally = isOpen ? sumTallies(partsOfRun.map((part) => part.tally)) : (record?.tally ?? emptyTally())
+    const tally = isOpen ? sumTallies(partsOfRun.map((part) => part.tally)) : record!.tally
     return { entry, run, rewrites, parts: partsOfRun, isMine, halted, tally }
   })
   const mine = ends.filter(({ isMine }) => isMine)

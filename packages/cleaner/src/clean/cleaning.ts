@@ -54,12 +54,12 @@ export async function* tunedCleaning(
     for (;;) {
       await news.promise
       news = Promise.withResolvers<void>()
+      // The loop also takes progress that arrives during a `yield`.
       for (const [key, progress] of unyielded) {
         unyielded.delete(key)
         yield progress
       }
-      if (ended && unyielded.size === 0) return await work
-      if (ended) news.resolve()
+      if (ended) return await work
     }
   } finally {
     loopEnd.abort()

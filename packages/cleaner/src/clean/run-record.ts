@@ -122,7 +122,6 @@ async function replaceRecords<Next extends RunRecord | undefined>(
     return record === undefined ? text : JSON.stringify(record)
   }
   async function replaceRemaining(): Promise<boolean> {
-    if (remaining.size === 0) return true
     const { tasks } = leadingShard(context)
     const saved = await editTasks(tasks, [...remaining.keys()], replace, { owner, leaseMs, signal })
     for (const task of saved) remaining.delete(task)

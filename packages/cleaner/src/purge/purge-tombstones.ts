@@ -1,11 +1,5 @@
 import { isLooseleafError } from '@looseleaf/core'
-import {
-  isVersion,
-  throwIfAborted,
-  type EntityPageRow,
-  type PurgeBounds,
-  type UpdatedPlace,
-} from '@looseleaf/core/internal'
+import { isVersion, type EntityPageRow, type PurgeBounds, type UpdatedPlace } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { loadOwn, placeAt, shardAt, underLease } from '@looseleaf/protocol/internal'
 import { purgeHorizon } from './purge-horizon.ts'
@@ -105,7 +99,6 @@ function createPurge(context: EngineContext, shard: number, signal: AbortSignal 
   const { entities } = shardAt(context, shard)
   const epoch = context.catalog.current().epochs[shard] ?? 0
   return async (place, horizon, until) => {
-    throwIfAborted(signal)
     const page = await entities.pageOfChanges({ after: place, until }, PAGE, { signal, maxBody: 0 })
     const tombstones = page.filter(({ body, version }) => body === null && isVersion(version))
     const due = tombstones.filter(({ version }) => version < horizon)

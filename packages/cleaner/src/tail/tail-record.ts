@@ -22,7 +22,8 @@ export function recordToText(window: TailWindow, wasBehindMs: number): string {
 export function recordFromText(text: string): TailRecord | undefined {
   const window = windowFromText(text)
   if (window === undefined) return undefined
-  const value = parseObject(text) ?? {}
+  // A text with a window is an object.
+  const value = parseObject(text)!
   return { window, worker: textIn(value, 'worker'), ...countsIn(value, ['behindMs', 'wasBehindMs']) }
 }
 

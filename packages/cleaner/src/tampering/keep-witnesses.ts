@@ -122,14 +122,11 @@ export function createWitnessKeeper(
     for (const chunk of chunks([...targets], TABLES_AT_ONCE)) {
       const places = chunk.map(({ entry }) => records.get(entry.table)?.places ?? [])
       const ids = places.flat().map(({ entityId }) => entityId)
-      const rows =
-        ids.length === 0
-          ? []
-          : await on.rowsOf(
-              chunk.map(({ spec }) => spec),
-              ids,
-              options,
-            )
+      const rows = await on.rowsOf(
+        chunk.map(({ spec }) => spec),
+        ids,
+        options,
+      )
       for (const [i, target] of chunk.entries()) {
         const existing = new Set(rows[i]?.map(rowText))
         const gone = places[i]!.filter((place) => !existing.has(rowText(place)))
