@@ -307,6 +307,14 @@ describe('a scan of rows', () => {
     expect(log.at(-1)).toBe('settle')
   })
 
+  it('a scan of rows leaves a part whose filling was halted', async () => {
+    const lease = leaseOf(user, { phase: 'dangling' })
+    const halts = { refresh: async () => {}, has: (target: IndexTarget) => target === user }
+    await scanRows({ ...jobOf(2), halts }, partsOf([lease]), [lease], 0, signal)
+    expect(lease.part).toMatchObject({ phase: 'dangling', seen: 0 })
+    expect(operations.filter((entry) => entry === 'scan')).toHaveLength(1)
+  })
+
   it('a scan of rows works on 16 pages at a time, and leaves a part that another worker took over', async () => {
     for (let i = 7; i <= 20; i++) ids.push((await store.put(bag(i))).id)
     const lease = leaseOf(user, { phase: 'dangling' })
