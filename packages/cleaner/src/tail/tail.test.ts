@@ -1,6 +1,7 @@
 import { wrapShard } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
+import { faultyDriver } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'
 import { watchedDriver } from '../../test/broken-driver.ts'
 import {
@@ -151,8 +152,11 @@ test('after the server may have restarted, a round reads the updates of the roun
   let opened = 1
   const connections = () => ({ open: 1, opened, idle: 0, limit: 1, waiting: 0, refusal: undefined })
   const shard = wrapShard(memory.shards[0]!, { shard: () => ({ connections }) })
+  let onPage = (): void => {}
   const store = await openStore({
-    driver: { shards: [shard], close: () => memory.close() },
+    driver: faultyDriver({ shards: [shard], close: () => memory.close() }, ({ operation }) =>
+      operation === 'pageByUpdated' ? { before: () => onPage() } : undefined,
+    ),
     indexes: [byUser],
   })
   const tail = tailOf(store)
@@ -166,4 +170,12 @@ test('after the server may have restarted, a round reads the updates of the roun
   opened++
   expect(await roundOf(store, tail)).toMatchObject({ looked: 2 })
   expect(await roundOf(store, tail)).toMatchObject({ looked: 0 })
+  // A round in which the server may have restarted proves nothing.
+  await put()
+  expect(await roundOf(store, tail)).toMatchObject({ looked: 1 })
+  await put()
+  onPage = () => void opened++
+  expect(await roundOf(store, tail)).toMatchObject({ looked: 1 })
+  onPage = () => {}
+  expect(await roundOf(store, tail)).toMatchObject({ looked: 2 })
 })
