@@ -3,7 +3,7 @@ import type { ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
-import { editTask } from '@looseleaf/protocol/internal'
+import { editTask, rowText } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type Fault } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
@@ -111,6 +111,16 @@ test('an emptied index does not become ready by an earlier run whose worker made
   expect(await states()).toEqual(ALL_READY)
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
   await other.close()
+})
+
+test('the witnesses of a table are its first rows and its last one', async () => {
+  await looks(keeperOf(), 1)
+  const [shard] = store.context.driver.shards
+  const entry = store.context.catalog.current().indexes.find(({ name }) => name === 'by_user')!
+  const rows = await shard!.index(tableSpec(entry)).scan({ prefix: [], order: 'asc', limit: 100 })
+  expect(rows.length).toBeGreaterThan(3)
+  const { places } = (await loadWitnesses(shard!, ['index_by_user'], {})).get('index_by_user')!
+  expect(places.map(rowText)).toEqual([...rows.slice(0, 2), rows.at(-1)!].map(rowText))
 })
 
 test('emptied claims are taken again, and protect their keys', async () => {

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Driver } from '@looseleaf/core'
+import { LooseleafError, type Driver } from '@looseleaf/core'
 import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
 import { MARK_TASK, markFromText, noteTask } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
@@ -137,6 +137,17 @@ test('the only shard of a store is found to have gone back by a process that sta
   await marks.look({})
   expect(marks.unsweptSince).toBe(time.now())
   expect(await readRewinds(store)).toMatchObject([{ isSwept: false }])
+})
+
+test('a shard that stops answering after its mark was read does not fail the look', async () => {
+  const away = new LooseleafError('SHARD_UNAVAILABLE', 'Away.')
+  const driver = faultyDriver(await memoryShards(1).connect(), ({ table, operation }) =>
+    table === 'tasks' && operation === 'claim' ? { before: () => Promise.reject(away) } : undefined,
+  )
+  const store = await openStore({ driver, time })
+  const marks = createMarkKeeper(store.context, 'one')
+  await marks.look({})
+  expect(marks.unsweptSince).toBe(0)
 })
 
 test('a shard without a mark, which another shard has noted, has gone back to an unknown time', async () => {
