@@ -131,6 +131,18 @@ test('a running cleaner reports its rounds and errors, and they do not belong to
   expect([trace.calls, trace.statements, trace.events, tokens]).toEqual([[], [], [], []])
 })
 
+test('a running cleaner reports an error without a code as UNKNOWN', async () => {
+  const store = await open()
+  const bug = (): never => {
+    throw new TypeError('A fault on purpose.')
+  }
+  plan = ({ table }) => (table === 'tasks' ? { before: bug } : undefined)
+  const cleaner = startCleaner(store)
+  await until(() => ofKind('cleaner_failed').length > 0)
+  await cleaner.stop()
+  expect(ofKind('cleaner_failed')[0]).toEqual({ kind: 'cleaner_failed', code: 'UNKNOWN' })
+})
+
 test('a round reports its deleted rows by index and in sum', async () => {
   const store = await open([byUser, byTag])
   const id = store.newId()

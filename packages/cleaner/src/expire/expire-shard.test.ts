@@ -111,6 +111,13 @@ test('a round reads `maxRows` rows, earliest expiry first', async () => {
   expect((await single.getMany(ids)).map((found) => found === undefined)).toEqual(ids.map((_, i) => i < 3))
 })
 
+test('a round counts the entities that each of its statements deletes', async () => {
+  const single = await openStore({ shards: 1, indexes: [expiring] })
+  onTestFinished(() => single.close())
+  await single.putMany(Array.from({ length: 51 }, () => ({ kind: 'session', until: ago(2 * MINUTE) })))
+  expect(await expireShard(createPass(single.context), 0, 100)).toEqual({ deleted: 51, isFull: false })
+})
+
 test('a round resumes where the one before ended, past rows of deleted entities', async () => {
   const single = await openStore({ shards: 1, indexes: [expiring] })
   onTestFinished(() => single.close())
