@@ -233,6 +233,22 @@ describe('an index that is ready', () => {
     expect(await finishedAt('index_by_user')).toBeGreaterThan(0)
   })
 
+  it('a sweep from the start raises the epochs, which its process knows when it begins', async () => {
+    const keeper = await keep([byUser])
+    const { catalog } = store.context
+    const before = catalog.current().epochs
+    let known: readonly number[] | undefined
+    plan = ({ table, operation }) =>
+      table === 'tasks' && operation === 'claimAll'
+        ? { before: () => void (known ??= catalog.current().epochs) }
+        : undefined
+    await keeper.startDue({}, time.now() + 1)
+    await keeper.ended()
+    const after = await Promise.all(driver.shards.map(async (shard) => (await shard.catalog.load())!.epoch))
+    expect(after.map((epoch, shard) => epoch > before[shard]!)).toEqual([true, true])
+    expect(known).toEqual(after)
+  })
+
   it('a failed sweep is not retried at once', async () => {
     const keeper = await keep([byUser])
     plan = failReads
