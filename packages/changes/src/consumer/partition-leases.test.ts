@@ -295,6 +295,14 @@ test('only the process with the most partitions releases some to one that waits'
   expect([rich, fourth].map((each) => each!.held.length)).toEqual([2, 2])
 })
 
+test('a process releases no partition that is busy', async () => {
+  const waiting = createLeases()
+  await waiting.refresh(new Set(), {})
+  const busy = new Set(leases.held.slice(0, 6).map(({ number }) => number))
+  await leases.refresh(busy, {})
+  expect(leases.held.map(({ number }) => number)).toEqual([...busy])
+})
+
 test('claims of more partitions do not extend the leases of those that a process has', async () => {
   let now = 0
   const time = { ...store.context.time, now: () => now, elapsed: () => now }
