@@ -116,13 +116,19 @@ test('an owner that does not answer holds up only the partition that has a chang
 
 test('a process that has slept looks at the buckets of its shard before it passes a failing change on', async () => {
   let isAway = true
-  const moved = { isOver: () => isAway, learn: async () => void (isAway = false) }
+  let looks = 0
+  const learn = async (): Promise<void> => {
+    looks++
+    isAway = false
+  }
+  const moved = { isOver: () => isAway, learn }
   const leases = { save: async () => {} }
   const passing = createPassedChanges(store.context, { shard: 0, consumer: 'search', moved, leases })
   const failing = new Map([[id, { id, version: 1, attempts: 1, error: '', failedAt: 1 }]])
-  const due = await passing.due(
-    [{ number: 0, place: { updated: 9, addedId: 0 }, since: 0, failing, isHeld: true }],
-    {},
-  )
-  expect(due).toEqual([])
+  const partition = { number: 0, place: { updated: 9, addedId: 0 }, since: 0, failing, isHeld: true }
+  expect(await passing.due([partition], {})).toEqual([])
+  expect(looks).toBe(1)
+  // Once no change seems due, a process looks no more.
+  expect(await passing.due([partition], {})).toEqual([])
+  expect(looks).toBe(1)
 })

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { PARTITIONS } from '@looseleaf/protocol/internal'
 import { Search, until } from '../../test/search.ts'
 import { discardDeadLetters, readDeadLetters } from '../report/manage-consumers.ts'
-import { addLetters } from './dead-letters.ts'
+import { addLetters, editLetters } from './dead-letters.ts'
 
 let search: Search
 let store: DataStore
@@ -16,6 +16,24 @@ beforeEach(async () => {
 afterEach(() => search.end(store))
 
 const MOST = 10_000
+
+it('an edit of dead letters claims only the lists that have one of them', async () => {
+  const letter = { id: store.newId(), version: 1, attempts: 2, error: 'of before', failedAt: 1 }
+  await addLetters(store.context, 'search', { shard: 1, partition: 3 }, [letter], {})
+  const claims: unknown[] = []
+  search.plan = ({ shard, table, operation }) =>
+    void (table === 'tasks' && operation === 'claim' && claims.push(shard))
+  expect(
+    await editLetters(
+      store.context,
+      'search',
+      () => true,
+      () => [],
+      {},
+    ),
+  ).toBe(1)
+  expect(claims).toEqual([1])
+})
 
 it('a partition has at most 10,000 dead letters: beyond that a change is still retried, and becomes a letter once there is room', async () => {
   const { id: bad } = await store.put({})
