@@ -104,6 +104,31 @@ it('a consumer does not count as unknown while a shard that may know it does not
   expect(await codeOf(dropConsumer(processA.store, 'search'))).toBe('SHARD_UNAVAILABLE')
 })
 
+it('a drop whose name cannot be deleted on a shard rejects with the error of that shard', async () => {
+  await leavePlaces()
+  let failures = 0
+  hours.plan = ({ shard, operation, args }) =>
+    shard === 1 && operation === 'save' && args[0] === REGISTRY_TASK && ++failures === 1 ? gone : undefined
+  expect(await codeOf(dropConsumer(processA.store, 'search'))).toBe('SHARD_UNAVAILABLE')
+  expect(await codeOf(dropConsumer(processA.store, 'search'))).toBe('ended')
+})
+
+it('a drop that was refused rejects only after it has released its leases', async () => {
+  await leavePlaces()
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  hours.plan = ({ shard, operation }) => {
+    if (operation === 'saveAll') return { before: () => held }
+    return shard === 1 && operation === 'claimAll' ? gone : undefined
+  }
+  let code: string | undefined
+  const dropping = codeOf(dropConsumer(processA.store, 'search')).then((found) => (code = found))
+  await hours.pass(SECOND)
+  expect(code).toBeUndefined()
+  release()
+  await dropping
+  expect(code).toBe('SHARD_UNAVAILABLE')
+})
+
 it('a new consumer ignores the places of a dropped one with its name', async () => {
   const ids = await putMany(40)
   await leavePlaces()
