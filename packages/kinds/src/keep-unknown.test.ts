@@ -333,3 +333,8 @@ describe('the output of a schema', () => {
     expect(withUnknown(unknownOf(stored, known), full, output)).toEqual(expected)
   })
 })
+
+test('an object in the place of a stored value that is none gets no unknown names', () => {
+  const unknown = unknownOf({ o: { a: 1, x: 9 } }, { o: { a: 1 } })
+  expect(withUnknown(unknown, { o: null }, { o: { a: 1 } })).toEqual({ o: { a: 1 } })
+})

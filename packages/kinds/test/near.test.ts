@@ -197,6 +197,7 @@ describe('the option near', () => {
   const schema = typed<{ tenant: string; n: number }>()
   test.each<[string, unknown, RegExp]>([
     ['an empty path', '', /takes near as the path of a property/],
+    ['an empty path with a type', { '': 'string' }, /takes near as the path of a property/],
     ['a number', 7, /got a number/],
     ['two properties', { tenant: 'string', n: 'integer' }, /takes near/],
     ['an unknown type', { tenant: 'text' }, /takes near/],
