@@ -17,6 +17,9 @@ import type { DataStoreOptions } from '../../types.ts'
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 const table = tableName(byName, 1)
 const everybody = { name: { gte: 'a', lt: 'z' } }
+/** Shorter than `HELD_UP_MS`, for which a scan waits. */
+const QUERY_TIME_MS = 100
+const HELD_UP_MS = 300
 
 /** One name with its rows on shard 0, and one with its rows on shard 1. */
 interface Names {
@@ -57,6 +60,25 @@ const ways = {
   },
 }
 const namesOfWays = Object.keys(ways) as (keyof typeof ways)[]
+
+/** Lets an entity move to shard 0, and `queryTimeMs` pass, between the counts of shard 0 and of shard 1. */
+function moving(
+  { writer, id, to }: { readonly writer: DataStore; readonly id: EntityId; readonly to: string },
+  time: ReturnType<typeof leapingTime>,
+): (shard: number) => ReturnType<FaultPlan> {
+  const isFirstCounted = Promise.withResolvers<void>()
+  return (shard) => {
+    if (shard === 0) return { after: isFirstCounted.resolve }
+    return {
+      async before() {
+        await isFirstCounted.promise
+        await writer.put({ name: to }, { id })
+        await writer.settled()
+        time.leap(QUERY_TIME_MS)
+      },
+    }
+  }
+}
 
 /** Opens a reader whose scan of a shard with this number waits for `goOn`. */
 async function heldUpReader(
@@ -170,10 +192,6 @@ async function leaveRows(store: DataStore, count: number): Promise<void> {
   }
 }
 
-/** Shorter than `HELD_UP_MS`, for which a scan waits. */
-const QUERY_TIME_MS = 100
-const HELD_UP_MS = 300
-
 describe('a read that takes longer than queryTimeMs', () => {
   /** Reads while a scan waits for longer than queryTimeMs, in a process that opened without that option. */
   async function readSlowly<T>(read: (reader: DataStore) => Promise<T>): Promise<T> {
@@ -195,22 +213,13 @@ describe('a read that takes longer than queryTimeMs', () => {
     const { writer, names } = await makeStore(QUERY_TIME_MS)
     const { id } = await writer.put({ name: names.on1 })
     const time = leapingTime()
-    const isFirstCounted = Promise.withResolvers<void>()
+    const between = moving({ writer, id, to: names.on0 }, time)
     let scans = 0
     const reader = await open(
       ({ shard, table: of, operation }) => {
         if (of !== table) return undefined
         if (operation === 'scan' && ++scans === 1) return { before: () => time.leap(QUERY_TIME_MS) }
-        if (operation !== 'count') return undefined
-        if (shard === 0) return { after: isFirstCounted.resolve }
-        return {
-          async before() {
-            await isFirstCounted.promise
-            await writer.put({ name: names.on0 }, { id })
-            await writer.settled()
-            time.leap(QUERY_TIME_MS)
-          },
-        }
+        return operation === 'count' ? between(shard) : undefined
       },
       { time },
     )
@@ -221,20 +230,9 @@ describe('a read that takes longer than queryTimeMs', () => {
     const { writer, names } = await makeStore(QUERY_TIME_MS)
     const { id } = await writer.put({ name: names.on1 })
     const time = leapingTime()
-    const isFirstCounted = Promise.withResolvers<void>()
+    const between = moving({ writer, id, to: names.on0 }, time)
     const reader = await open(
-      ({ shard, operation }) => {
-        if (operation !== 'countShort') return undefined
-        if (shard === 0) return { after: isFirstCounted.resolve }
-        return {
-          async before() {
-            await isFirstCounted.promise
-            await writer.put({ name: names.on0 }, { id })
-            await writer.settled()
-            time.leap(QUERY_TIME_MS)
-          },
-        }
-      },
+      ({ shard, operation }) => (operation === 'countShort' ? between(shard) : undefined),
       { time },
     )
     expect(await reader.count(byName, everybody, { scatter: true, exact: false })).toBe(1)
