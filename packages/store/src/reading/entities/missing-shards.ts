@@ -1,6 +1,7 @@
 import type { LooseleafError } from '@looseleaf/core'
 import { isOutage } from '@looseleaf/core/internal'
 import type { EngineContext, QueryCost } from '@looseleaf/index-engine/internal'
+import type { ShardLanes } from '../../calls/shard-lanes.ts'
 import type { PartialAnswer } from './partial-answer.ts'
 
 /** The shards that one answer leaves out. */
@@ -50,6 +51,24 @@ export function createSkipping({ driver, events }: Pick<EngineContext, 'driver' 
         },
       }
     },
+  }
+}
+
+/**
+ * Asks a shard, without waiting for a silent server. If it does not answer, each of `missing` notes that, and the call resolves with
+ * `nothing`.
+ */
+export async function askOrLeaveOut<Answer>(
+  { answers, shard }: Pick<ShardLanes, 'answers' | 'shard'>,
+  missing: readonly MissingShards[],
+  ask: () => Promise<Answer>,
+  nothing: Answer,
+): Promise<Answer> {
+  try {
+    return await answers.bounded(ask)
+  } catch (error) {
+    for (const each of missing) each.leaveOut(error, shard)
+    return nothing
   }
 }
 

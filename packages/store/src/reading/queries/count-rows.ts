@@ -1,6 +1,6 @@
 import type { KeyRange } from '@looseleaf/core/internal'
 import { tableSpec, type QueryPlan } from '@looseleaf/index-engine/internal'
-import type { MissingShards } from '../entities/missing-shards.ts'
+import { askOrLeaveOut, type MissingShards } from '../entities/missing-shards.ts'
 import type { ReadView } from '../freshness/replica-reads.ts'
 import type { Sources } from '../steps/read.ts'
 import type { ReadTable } from './protected-reads.ts'
@@ -52,19 +52,20 @@ export async function countRows(
       : table.countMany(ranges, { signal })
   }
 
-  async function countOn(
+  function countOn(
     shard: number,
     ranges: readonly KeyRange[],
     of: readonly number[],
   ): Promise<readonly number[]> {
-    if (missing === undefined) return ask(shard, ranges)
-    const { answers, shard: name } = view.lanes(shard)
-    try {
-      return await answers.bounded(() => ask(shard, ranges))
-    } catch (error) {
-      for (const plan of of) missing[plan]!.leaveOut(error, name)
-      return ranges.map(() => 0)
-    }
+    const count = (): Promise<readonly number[]> => ask(shard, ranges)
+    if (missing === undefined) return count()
+    const nothing = ranges.map(() => 0)
+    return askOrLeaveOut(
+      view.lanes(shard),
+      of.map((plan) => missing[plan]!),
+      count,
+      nothing,
+    )
   }
 }
 
@@ -81,16 +82,10 @@ export async function countShortRange(
   const { range, shards } = ranges[0]!
   const spec = tableSpec(entries[0]!)
 
-  async function countOn(shard: number): Promise<number | undefined> {
+  function countOn(shard: number): Promise<number | undefined> {
     const lanes = view.lanes(shard)
     const ask = (): Promise<number | undefined> => lanes.index(spec).countShort.submit(range, signal)
-    if (missing === undefined) return ask()
-    try {
-      return await lanes.answers.bounded(ask)
-    } catch (error) {
-      missing.leaveOut(error, lanes.shard)
-      return 0
-    }
+    return missing === undefined ? ask() : askOrLeaveOut(lanes, [missing], ask, 0)
   }
 
   let total = 0

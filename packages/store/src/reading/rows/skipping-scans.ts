@@ -1,5 +1,5 @@
 import type { QueryPorts } from '@looseleaf/index-engine/internal'
-import type { MissingShards } from '../entities/missing-shards.ts'
+import { askOrLeaveOut, type MissingShards } from '../entities/missing-shards.ts'
 import type { ReadView } from '../freshness/replica-reads.ts'
 
 /** Returns ports whose scans find no rows on a shard that does not answer, and note it. Without `missing` the ports stay as they are. */
@@ -10,15 +10,8 @@ export function skippingScans(
 ): QueryPorts {
   if (missing === undefined) return ports
   return {
-    async scan(shard, scan, signal, index) {
-      const { answers, shard: name } = view.lanes(shard)
-      try {
-        return await answers.bounded(() => ports.scan(shard, scan, signal, index))
-      } catch (error) {
-        missing.leaveOut(error, name)
-        return []
-      }
-    },
+    scan: (shard, scan, signal, index) =>
+      askOrLeaveOut(view.lanes(shard), [missing], () => ports.scan(shard, scan, signal, index), []),
     read: ports.read,
   }
 }
