@@ -31,7 +31,6 @@ beforeAll(async () => {
 afterAll(async () => {
   if (!found) return
   await browser.close()
-  site.app.server.closeAllConnections()
   await site.close()
 })
 

@@ -28,7 +28,6 @@ beforeAll(async () => {
 afterAll(async () => {
   if (!hasBrowser) return
   await browser.close()
-  site.app.server.closeAllConnections()
   await site.close()
 })
 beforeEach(async () => {

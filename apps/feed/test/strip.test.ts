@@ -11,7 +11,6 @@ beforeAll(async () => {
   await site.app.listen({ port: 0, host: '127.0.0.1' })
 })
 afterAll(async () => {
-  site.app.server.closeAllConnections()
   await site.close()
 })
 

@@ -99,6 +99,8 @@ export async function openTestSite(options: TestSiteOptions = {}): Promise<TestS
     stage,
     errors,
     async close() {
+      // A browser keeps its connections, for which `close` of the app waits.
+      app.server.closeAllConnections()
       await app.close()
       await site.close()
       if (folder !== undefined) await rm(folder, { recursive: true })
