@@ -1,6 +1,5 @@
 export type { ActPage, KnownActs } from './acts/act-page.ts'
-export type { Act, ActContext, PlannedAct, RunningAct } from './acts/acts.ts'
+export type { Act, ActContext, PlannedAct } from './acts/acts.ts'
 export { createConsole, type Console, type ConsoleOptions } from './console.ts'
-export { offeredPage, type OfferedPageOptions } from './offered/offered-page.ts'
-export type { Purposes } from './indexes/purposes.ts'
+export { offeredPage } from './offered/offered-page.ts'
 export { hasFailed } from './xrays/failed-calls.ts'

@@ -1,5 +1,5 @@
 export { actButton, actOrState } from './acts/act-button.ts'
-export { purposeOf } from './indexes/purposes.ts'
+export { purposeOf, type Purposes } from './indexes/purposes.ts'
 export {
   drawing,
   linearAxis,

@@ -1,6 +1,6 @@
 export type { BatchWrites } from './batch-writes.ts'
 export type { Changes, Edited, Patch } from './checked-patch.ts'
-export type { CheckedWhere, CheckedWheres } from './checked-where.ts'
+export type { CheckedWhere } from './checked-where.ts'
 export type {
   Collection,
   Entities,

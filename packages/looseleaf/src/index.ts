@@ -174,7 +174,6 @@ export {
   type NearCounts,
   type Edited,
   type CheckedWhere,
-  type CheckedWheres,
   type Scattered,
   type KindOptions,
   type Page,

@@ -1,4 +1,4 @@
-import type { Purposes } from '@looseleaf/console'
+import type { Purposes } from '@looseleaf/console/kit'
 import { sampleEntryId } from '../day/sample/sample-entities.ts'
 
 /** An entry of the sample that is on the home page and whose link others share. */

@@ -1,10 +1,10 @@
-import { offeredPage, type ActPage, type OfferedPageOptions } from '@looseleaf/console'
+import { offeredPage, type ActPage } from '@looseleaf/console'
 import { markup } from '@looseleaf/console/kit'
 import { readCleanerReport, type DataStore } from 'looseleaf'
 import type { Latencies } from './latency/latencies.ts'
 import { latencySection, type FinishedFilling } from './latency/latency-section.ts'
 
-export interface LivePageOptions extends OfferedPageOptions {
+export type LivePageOptions = Parameters<typeof offeredPage>[0] & {
   readonly store: DataStore
   /** Observer of the store. */
   readonly latencies: Latencies

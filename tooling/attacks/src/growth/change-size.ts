@@ -16,8 +16,8 @@ export interface ChangeSizeOptions {
   readonly onEvent: (text: string) => void
 }
 
-/** A change that takes longer counts as stuck. */
-const STUCK_MS = 1_200_000
+/** A change whose moves stay the same for so long counts as stuck. */
+const STUCK_MS = 300_000
 const POLL_MS = 100
 
 /**
@@ -30,7 +30,8 @@ export async function changeSize(
   options: ChangeSizeOptions,
 ): Promise<string | undefined> {
   const { store, crew, movers, urls, onEvent, onMoves } = options
-  const deadline = performance.now() + STUCK_MS
+  let seen = ''
+  let deadline = performance.now() + STUCK_MS
   onEvent(`${size} shards`)
   for (const [shard, url] of urls.slice(0, size).entries()) {
     const { added } = await untilDone(() => store.shards.add(url))
@@ -39,6 +40,9 @@ export async function changeSize(
   while (performance.now() < deadline) {
     const open = await untilDone(() => store.shards.moves())
     onMoves(open)
+    const now = JSON.stringify(open)
+    if (now !== seen) deadline = performance.now() + STUCK_MS
+    seen = now
     const job = (await jobs(store, before, size)).find((each) => !isTaken(each, open, crew))
     const working = crew.movers().length
     const isIdle = open.some(({ holder }) => holder === undefined)

@@ -1,4 +1,4 @@
-import type { ActContext, ActPage, KnownActs, PlannedAct, Purposes } from '@looseleaf/console'
+import type { ActContext, ActPage, KnownActs, PlannedAct } from '@looseleaf/console'
 import {
   actOrState,
   capital,
@@ -7,6 +7,7 @@ import {
   markup,
   purposeOf,
   type Html,
+  type Purposes,
 } from '@looseleaf/console/kit'
 import { readShardReports } from '@looseleaf/cleaner/internal'
 import { cleanIndex, type DataStore } from 'looseleaf'
