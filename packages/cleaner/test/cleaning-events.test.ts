@@ -3,7 +3,7 @@ import type { CleanerEvent } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { cleanIndex, startCleaner } from '../src/index.ts'
+import { cleanIndex, readCleanerReport, startCleaner } from '../src/index.ts'
 import { tunedCleanIndex } from '../src/internal.ts'
 import { addRow, byTag, byUser, openStore, removeRow, rowFor } from './stores.ts'
 import { leapingTime, until } from '@looseleaf-tooling/kit/times'
@@ -109,6 +109,30 @@ test('failed, stopped and halted runs have different outcomes', async () => {
   expect(outcomes).toEqual(['begun', 'failed', 'begun', 'stopped', 'begun', 'halted'])
 })
 
+test('each index of a clean has its own outcome', async () => {
+  const store = await open([byUser, byTag])
+  await store.put({ user_id: 'ada', published: 1, tags: ['x'] })
+  await store.addIndex([
+    { ...byUser, shardOn: 'id' },
+    { ...byTag, name: 'by_label' },
+  ])
+  events = []
+  let isPaused: Promise<unknown> | undefined
+  const { complete } = await tunedCleanIndex(store, undefined, {
+    checkpointMs: 0,
+    onProgress: () => (isPaused ??= store.pauseIndex('by_user')),
+  })
+  await isPaused
+  expect(complete).toBe(false)
+  const ends = ofKind('cleaning').slice(4)
+  expect(ends.map(({ index, work, outcome }) => `${index} ${work} ${outcome}`).toSorted()).toEqual([
+    'by_label fill ended',
+    'by_tag sweep ended',
+    'by_user fill halted',
+    'by_user sweep ended',
+  ])
+})
+
 test('a running cleaner reports its rounds and errors, and they do not belong to the trace that started it', async () => {
   const store = await open()
   const bag = { user_id: 'ada', published: 1 }
@@ -141,6 +165,15 @@ test('a running cleaner reports an error without a code as UNKNOWN', async () =>
   await until(() => ofKind('cleaner_failed').length > 0)
   await cleaner.stop()
   expect(ofKind('cleaner_failed')[0]).toEqual({ kind: 'cleaner_failed', code: 'UNKNOWN' })
+})
+
+test('a cleaner reports no rounds of a shard that another process follows', async () => {
+  const store = await open()
+  await store.context.driver.shards[0]!.tasks.claim('clean-tail', 'another', 300_000)
+  const cleaner = startCleaner(store)
+  await until(async () => (await readCleanerReport(store)).updatedAt !== undefined)
+  await cleaner.stop()
+  expect(ofKind('round')).toEqual([])
 })
 
 test('a round reports its deleted rows by index and in sum', async () => {

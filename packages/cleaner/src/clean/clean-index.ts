@@ -187,7 +187,7 @@ async function cleanActive(
   function countWork(target: IndexTarget, shard: number, tally: Tally): void {
     const { entry } = target
     // Rows of a filling were not missing.
-    const isFill = entry.state === 'building' || runs.get(target)?.rewrites === true
+    const isFill = entry.state === 'building' || runs.get(target)!.rewrites
     onWork?.(isFill ? { ...tally, added: 0 } : tally)
     context.events.happened({
       kind: 'cleaned',

@@ -17,13 +17,8 @@ export async function reportCleaning(
   for (const entry of entries) report(entry, 'begun')
   try {
     const result = await work()
-    for (const entry of entries) {
-      const end = result.indexes.find(
-        ({ index, generation, unique }) =>
-          index === entry.name && generation === entry.generation && unique === (entry.unique || undefined),
-      )
-      report(entry, end?.halted ? 'halted' : 'ended')
-    }
+    // The first results are those of these entries, in their order.
+    for (const [i, entry] of entries.entries()) report(entry, result.indexes[i]!.halted ? 'halted' : 'ended')
     return result
   } catch (error) {
     for (const entry of entries) report(entry, signal?.aborted ? 'stopped' : 'failed')

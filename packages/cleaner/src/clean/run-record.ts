@@ -96,9 +96,9 @@ export async function finishRuns(
 ): Promise<void> {
   const finishedAt = context.time.now()
   await replaceRecords(context, [...runs.keys()], worker, options, (table, record) => {
-    const end = runs.get(table)
-    return end !== undefined && record?.run === end.run && record.state === 'running'
-      ? { ...record, state: 'done', finishedAt, tally: end.tally, filled: end.filled }
+    const { run, tally, filled } = runs.get(table)!
+    return record?.run === run && record.state === 'running'
+      ? { ...record, state: 'done', finishedAt, tally, filled }
       : record
   })
 }

@@ -10,7 +10,6 @@ export async function isSweptSince(
   options: CallOptions,
 ): Promise<boolean> {
   const tables = cleanableIndexes(context).map(({ table }) => table)
-  if (tables.length === 0) return true
   const records = await loadRuns(context, tables, options)
   return tables.every((table) => {
     const record = records.get(table)
