@@ -13,38 +13,25 @@ import { isLong } from '@looseleaf-tooling/vitest/long'
 import { expect, test } from 'vitest'
 import { dyingDriver } from '../../../cleaner/test/broken-driver.ts'
 import { moveBuckets, movesOf, resumeMoves, undoMove } from '@looseleaf/mover/internal'
-import { announceMove } from '@looseleaf/protocol/internal'
+import { back, COUNT, expectFilled, filling, moving, shardsWithoutIndexes, there } from './fillings.ts'
 import {
   checkIndexes,
   checkQueries,
-  contentsOf,
   fill,
   filledStore,
   indexes,
   itemOf,
   openStore,
-  SOME_BUCKETS,
   type Item,
 } from './stores.ts'
-
-const there = { from: 0, to: 1, buckets: SOME_BUCKETS }
-const back = { from: 1, to: 0, buckets: SOME_BUCKETS }
-const moving = { groups: 2, checkpointMs: 0, leaseMs: 1 }
-/** Small pages, so that a move may take place between any two of them. */
-const filling = { pageSize: 6, checkpointMs: 0, pollMs: 1, settleMs: 1, leaseMs: 1 }
-const COUNT = 24
 
 /** The time of all processes: a mover waits until the looks of the others are too old. */
 let time: LeapingTime
 
-/** Returns the shards of a store whose entities were written before it has any index. */
-async function shardsWithoutIndexes(): Promise<Driver> {
+/** Returns the shards of a store without indexes, with a new time. */
+async function newShards(): Promise<Driver> {
   time = leapingTime()
-  const driver = await memoryShards(2).connect()
-  const store = await DataStore.open({ shards: keepOpen(driver), migrate: true, time })
-  await fill(store, COUNT)
-  await store.close()
-  return driver
+  return shardsWithoutIndexes(time)
 }
 
 /** Opens a store, and calls `before` before each of its later calls to a shard, with their number. */
@@ -71,46 +58,15 @@ async function move(driver: Driver, plan: typeof there): Promise<void> {
   expect(await moveBuckets(mover, plan, moving)).toMatchObject({ state: 'done' })
 }
 
-/** Checks that every index is ready, answers every query, and has exactly the rows and claims of the entities. */
-async function expectFilled(driver: Driver): Promise<void> {
-  const fresh = await openStore(driver)
-  for (const { state } of fresh.context.catalog.current().indexes) expect(state).toBe('ready')
-  await checkQueries(fresh)
-  await checkIndexes(fresh)
-}
-
 /** Some calls of a process, until it makes no more; in the long form more of them. */
 function* callsUntil(isOver: () => boolean, first: number, step: number): Generator<number> {
   for (let calls = isLong ? 1 : first; !isOver(); calls += isLong ? 7 : step) yield calls
 }
 
-test('a filling reads buckets that were always on the other shard when it read a shard', async () => {
-  const driver = await shardsWithoutIndexes()
-  const mover = await openStore(driver, time)
-  const moves: number[] = []
-  /** The shard of the buckets. */
-  let owner = 0
-  let isOpen = false
-  const watched = faultyDriver(driver, ({ operation, shard, args: [after] }) => ({
-    before: async () => {
-      if (!isOpen || operation !== 'pageByAdded' || after !== 0 || owner !== shard) return
-      owner = 1 - shard
-      moves.push(shard)
-      await moveBuckets(mover, shard === 0 ? there : back, moving)
-    },
-  }))
-  const filler = await openStore(watched, time)
-  isOpen = true
-  const cleaned = await tunedCleanIndex(filler, undefined, { ...filling, shardsAtOnce: 1 })
-  expect(cleaned).toMatchObject({ complete: true })
-  expect(moves).toEqual([0, 1, 0, 1])
-  await expectFilled(driver)
-})
-
 test('a filling misses no entity whose bucket moves before any of its calls', async () => {
   let isOver = false
   for (const at of callsUntil(() => isOver, 20, 97)) {
-    const driver = await shardsWithoutIndexes()
+    const driver = await newShards()
     isOver = true
     const filler = await openWatched(driver, async (calls) => {
       if (calls !== at) return
@@ -126,7 +82,7 @@ test('a filling misses no entity whose bucket moves before any of its calls', as
 test('a filling misses no entity whose bucket moves there and back between its calls', async () => {
   let isOver = false
   for (const at of callsUntil(() => isOver, 30, 101)) {
-    const driver = await shardsWithoutIndexes()
+    const driver = await newShards()
     isOver = true
     let moved = Promise.resolve()
     const filler = await openWatched(driver, async (calls) => {
@@ -145,7 +101,7 @@ test('a filling misses no entity whose bucket moves there and back between its c
 test('indexes that are added and filled before any call of a mover are complete after the move', async () => {
   let isOver = false
   for (const at of callsUntil(() => isOver, 5, 53)) {
-    const driver = await shardsWithoutIndexes()
+    const driver = await newShards()
     isOver = true
     const mover = await openUnaware(driver, async (calls) => {
       if (calls !== at) return
@@ -162,7 +118,7 @@ test('indexes that are added and filled before any call of a mover are complete 
 test('an index is filled although its filler and a mover die, at whatever call', async () => {
   let isOver = false
   for (const at of callsUntil(() => isOver, 10, 97)) {
-    const driver = await shardsWithoutIndexes()
+    const driver = await newShards()
     isOver = true
     const die = async (work: (store: DataStore) => Promise<unknown>, withEffect: boolean): Promise<void> => {
       const dying = dyingDriver(driver, { withEffect })
@@ -241,7 +197,7 @@ test('an index is filled while a move is undone', async () => {
     [30, 3],
     [60, 12],
   ] as const) {
-    const driver = await shardsWithoutIndexes()
+    const driver = await newShards()
     const dying = dyingDriver(driver, { withEffect: true })
     const mover = await DataStore.open({ shards: keepOpen(dying.driver), time })
     dying.dieAfter(deadAfter)
@@ -259,32 +215,10 @@ test('an index is filled while a move is undone', async () => {
   }
 }, 600_000)
 
-test('the check of a filling leaves rows to the mover that will copy them', async () => {
-  const driver = await shardsWithoutIndexes()
-  const other = await openStore(driver, time)
-  let isOpen = false
-  let announced: Promise<unknown> | undefined
-  const watched = faultyDriver(driver, ({ operation }) => ({
-    before: async () => {
-      // The filling has written its rows, and goes through them before its check.
-      if (isOpen && operation === 'scan') await (announced ??= announceMove(other.context, there))
-    },
-  }))
-  const filler = await openStore(watched, time)
-  isOpen = true
-  const cleaned = await tunedCleanIndex(filler, undefined, filling)
-  expect(announced).toBeDefined()
-  const { added } = cleaned.indexes.find(({ index }) => index === 'by_user')!
-  expect(added).toBe((await contentsOf(other)).size)
-  await resumeMoves(other, moving)
-  await expectFilled(driver)
-  await driver.close()
-})
-
 test('a unique index with duplicates delays no move, and becomes ready once they are gone', async () => {
   const twin = (n: number): Item => ({ ...itemOf(n), name: `twin ${n}` })
   for (const at of [20, 130]) {
-    const driver = await shardsWithoutIndexes()
+    const driver = await newShards()
     const early = await DataStore.open({ shards: keepOpen(driver), time })
     const twins = await early.putMany([...Array(16).keys()].map((n) => ({ ...twin(n % 8) })))
     const store = await openStore(driver, time)
@@ -347,7 +281,7 @@ test.each([
   ['hidden', (store: DataStore) => store.hideIndex('by_rank'), { complete: false }],
   ['dropped', (store: DataStore) => store.dropIndex('by_rank'), 'INDEX_NOT_FOUND'],
 ] as const)('a move goes on while an index that is being filled is %s', async (_, change, outcome) => {
-  const driver = await shardsWithoutIndexes()
+  const driver = await newShards()
   const ended: unknown[] = []
   const mover = await openUnaware(driver, async (calls) => {
     if (calls !== 120) return
