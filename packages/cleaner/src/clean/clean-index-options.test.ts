@@ -1,7 +1,8 @@
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
+import { LooseleafError } from '@looseleaf/core'
 import { changeCatalog, tableSpec } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
-import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { faultyDriver, type FaultPlan, type FaultyCall } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { pace } from '../../test/pace.ts'
 import { byTag, byUser, openStore } from '../../test/stores.ts'
@@ -10,7 +11,7 @@ import { indexTarget } from '../pass/index-target.ts'
 import { cleanIndex, tunedCleanIndex, type CleanOptions } from './clean-index.ts'
 import type { Tuned } from '../pass/tuning.ts'
 import { claimParts, partTask } from './part-lease.ts'
-import { joinRuns, runTask } from './run-record.ts'
+import { joinRuns, loadRuns, runTask } from './run-record.ts'
 
 const SHARDS = 6
 const TABLE = 'index_by_user'
@@ -50,13 +51,16 @@ async function leasesOf(
 describe('the catalog', () => {
   it('only a clean with `restart` changes the catalog of ready indexes', async () => {
     let changes = 0
+    let flushes = 0
     plan = ({ operation }) => {
       if (operation === 'change') changes++
+      if (operation === 'flush') flushes++
       return undefined
     }
     await cleanIndex(store)
     await cleanIndex(store, undefined, { restart: false })
-    expect(changes).toBe(0)
+    // Each clean makes the catalog durable once. Nothing else needs a flush.
+    expect([changes, flushes]).toEqual([0, 2 * SHARDS])
     const { epochs } = store.context.catalog.current()
     await cleanIndex(store, undefined, { restart: true })
     expect(changes).toBe(SHARDS)
@@ -129,13 +133,13 @@ describe('leases', () => {
 })
 
 describe('the part of another worker', () => {
-  async function waitsWith(options: Tuned<CleanOptions>): Promise<number[]> {
+  async function waitsWith(options: Tuned<CleanOptions>, leaseMs = 3_000): Promise<number[]> {
     const worker = { owner: 'another', leaseMs: 5_000, pollMs: 1 }
     const { run } = (await joinRuns(store.context, [TABLE], worker, {})).get(TABLE)!
     const target = indexTarget(store.context, store.context.catalog.current().indexes[0]!)
     const lease = {
       owner: 'another',
-      leaseMs: 3_000,
+      leaseMs,
       checkpointMs: 0,
       onRemoved: () => {},
       paceOf: () => pace,
@@ -162,6 +166,30 @@ describe('the part of another worker', () => {
   it('a clean waits for the part of another worker, and looks every `pollMs`', async () => {
     expect(await waitsWith({ pollMs: 1_000 })).toEqual([1_000, 1_000, 1_000])
   })
+
+  it('a clean waits for the part of another worker for longer than half a minute', async () => {
+    expect(await waitsWith({ pollMs: 10_000 }, 60_000)).toEqual(Array.from({ length: 6 }, () => 10_000))
+  })
+
+  it('a filling that waits for the part of another worker notices that it was paused', async () => {
+    const filling = await openStore({ driver, time, indexes: [] })
+    await filling.addIndex(byTag)
+    await driver.shards[2]!.tasks.claim(partTask('index_by_tag'), 'another', 60_000)
+    let waits = 0
+    const watched = {
+      ...time,
+      now: time.now,
+      async sleep(milliseconds: number, signal?: AbortSignal) {
+        waits++
+        await filling.pauseIndex('by_tag')
+        return time.sleep(milliseconds, signal)
+      },
+    }
+    const context = { ...filling.context, time: watched }
+    const { indexes } = await tunedCleanIndex({ context }, 'by_tag', { checkpointMs: 0 })
+    expect(indexes).toMatchObject([{ state: 'building', halted: true }])
+    expect(waits).toBe(1)
+  })
 })
 
 it.each([
@@ -172,6 +200,41 @@ it.each([
   await first!.tasks.claim(runTask(TABLE), 'another', 3 * everyMs)
   await tunedCleanIndex(store, 'by_user', { pollMs })
   expect(time.slept).toBe(3 * everyMs)
+})
+
+describe('saves', () => {
+  const away = (): Promise<never> => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.'))
+  const saves = ({ operation, args }: FaultyCall, task: string): boolean =>
+    operation === 'saveAll' && (args[0] as ReadonlyMap<string, string>).has(task)
+
+  it('a clean ends after the end of its run is saved', async () => {
+    plan = (call) =>
+      saves(call, runTask(TABLE))
+        ? { before: () => new Promise((resolve) => setImmediate(() => setImmediate(resolve))) }
+        : undefined
+    await cleanIndex(store)
+    expect((await loadRuns(store.context, [TABLE])).get(TABLE)).toMatchObject({ state: 'done' })
+  })
+
+  it('a clean goes on if a part cannot be released', async () => {
+    let failures = 0
+    plan = (call) => {
+      if (!saves(call, partTask(TABLE)) || call.args[2] !== 0 || failures > 0) return undefined
+      failures++
+      return { before: away }
+    }
+    expect(await cleanIndex(store)).toMatchObject({ complete: true })
+    expect(failures).toBe(1)
+  })
+
+  it('a clean rejects with its first error, also if the release of its parts fails later', async () => {
+    const first = new LooseleafError('STATEMENT_FAILED', 'The first error.')
+    plan = (call) => {
+      if (call.operation === 'pageByAdded') return { before: () => Promise.reject(first) }
+      return saves(call, partTask(TABLE)) ? { before: away } : undefined
+    }
+    await expect(cleanIndex(store)).rejects.toBe(first)
+  })
 })
 
 describe('the amount of concurrent work', () => {

@@ -114,6 +114,12 @@ test('`cleaning` checks its options at the call', () => {
   )
 })
 
+test('`cleaning` checks its names at the call', () => {
+  expect(() => cleaning(store, byUser as never)).toThrow(
+    expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringContaining('cleaning takes') }),
+  )
+})
+
 test('statements to busy shards are retried', async () => {
   let busy = 3
   plan = ({ operation, table }) =>

@@ -1,4 +1,5 @@
 import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
+import { LooseleafError } from '@looseleaf/core'
 import type { TaskTable } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -22,10 +23,10 @@ beforeEach(async () => {
   const store = await openStore({ driver, time })
   context = store.context
   target = indexTarget(context, entryOf(store, 'by_user'))
-  tasks = driver.shards[1]!.tasks
+  tasks = context.driver.shards[1]!.tasks
 })
 
-interface Claimed extends Pick<LeasedParts, 'checkpoint' | 'renew' | 'release' | 'removals'> {
+interface Claimed extends Omit<LeasedParts, 'leases'> {
   readonly lease: PartLease
 }
 
@@ -134,6 +135,27 @@ describe('a checkpoint', () => {
     expect(await ownerNow()).toBeUndefined()
   })
 
+  it('the pace of the worker is saved with the part', async () => {
+    const { checkpoint } = (await claim('a'))!
+    time.leap(1_000)
+    await checkpoint({})
+    expect(await stored()).toMatchObject({ pace })
+  })
+
+  it.each(['checkpoint', 'renew', 'release'] as const)('a %s waits for its save', async (call) => {
+    const worker = (await claim('a'))!
+    const { saveAll } = tasks
+    let isSaved = false
+    tasks.saveAll = async (...args) => {
+      await new Promise((resolve) => setImmediate(resolve))
+      isSaved = true
+      return saveAll(...args)
+    }
+    time.leap(LEASE_MS)
+    await worker[call]({})
+    expect(isSaved).toBe(true)
+  })
+
   it('a checkpoint does not save a released part', async () => {
     const { lease, checkpoint, release } = (await claim('a'))!
     await release()
@@ -143,6 +165,25 @@ describe('a checkpoint', () => {
     await release()
     expect((await stored())?.seen).toBe(0)
   })
+})
+
+it('a lease is renewed after a third of it, counted from its last save', async () => {
+  const { checkpoint, renew } = (await claim('a'))!
+  const { saveAll } = tasks
+  let saves = 0
+  tasks.saveAll = (...args) => (saves++, saveAll(...args))
+  const later = async (milliseconds: number): Promise<number> => {
+    time.leap(milliseconds)
+    await renew({})
+    return saves
+  }
+  expect(await later(LEASE_MS / 3 - 1)).toBe(0)
+  expect(await later(1)).toBe(1)
+  expect(await later(LEASE_MS / 3 - 1)).toBe(1)
+  await checkpoint({})
+  expect(saves).toBe(2)
+  expect(await later(1)).toBe(2)
+  expect(await later(LEASE_MS / 3 - 1)).toBe(3)
 })
 
 describe('while a lost row is kept for queries', () => {
@@ -157,6 +198,48 @@ describe('while a lost row is kept for queries', () => {
     await worker.checkpoint({})
     expect([await rowsLeft(), (await stored())?.seen]).toEqual([0, 1])
     expect(worker.lease.part.tally.removed).toBe(1)
+  })
+
+  it('deleted rows of several checkpoints are counted', async () => {
+    const worker = (await claim('a'))!
+    for (const count of [1, 2]) {
+      await keepRow(worker)
+      time.leap(1_000)
+      await worker.checkpoint({})
+      expect(worker.lease.part.tally.removed).toBe(count)
+    }
+  })
+
+  it('a checkpoint saves nothing if a kept row cannot be deleted', async () => {
+    const worker = (await claim('a'))!
+    await keepRow(worker)
+    worker.lease.part.seen = 1
+    const table = tableOn(target, 1)
+    table.remove = () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.'))
+    time.leap(1_000)
+    await expect(worker.checkpoint({})).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+    expect(await stored()).toBeUndefined()
+  })
+
+  it('the lease is renewed while a checkpoint waits for kept rows', async () => {
+    // Lost rows are kept for 11 ms here, and leases are renewed every 4 ms.
+    const worker = (await claim('a', 'run', 12))!
+    await keepRow(worker)
+    const { saveAll } = tasks
+    let saves = 0
+    tasks.saveAll = (...args) => (saves++, saveAll(...args))
+    await worker.settle({})
+    expect([saves, await rowsLeft()]).toEqual([2, 0])
+  })
+
+  it('a checkpoint with as many kept rows as fit into memory does not wait until it is due', async () => {
+    const worker = (await claim('a'))!
+    const row = { key: [Buffer.from('eve'), 1n], entityId: Buffer.alloc(16, 7), version: 1 }
+    const entity = { id: row.entityId, version: 2, updated: 0, expected: new Map() }
+    for (let count = 0; count < 20_000; count++)
+      worker.removals.add({ entity, target, shard: 1, row, misplaced: false }, 2)
+    await worker.checkpoint({})
+    expect([worker.removals.isEmpty, (await stored())?.seen]).toEqual([true, 0])
   })
 
   it('a part that is released with a kept row is saved as of before that row was found', async () => {

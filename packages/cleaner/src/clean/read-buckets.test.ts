@@ -1,8 +1,9 @@
+import { farRouter } from '@looseleaf-tooling/kit/far-router'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { expect, test } from 'vitest'
 import { openStore } from '../../test/stores.ts'
 import { freshPart, type Part } from './part.ts'
-import { bucketsOf, bucketsWhere, byArrival, unreadBuckets } from './read-buckets.ts'
+import { bucketsOf, bucketsWhere, byArrival, byArrivalFrom, readFrom, unreadBuckets } from './read-buckets.ts'
 
 const partThatRead = (entities: string, check = ''): Part => ({
   ...freshPart('run'),
@@ -37,4 +38,20 @@ test('a bucket is unread until some part has read it in that phase', async () =>
   const parts = [partThatRead('0-99', '0-4095'), partThatRead('98-2047,2050')]
   expect(unreadBuckets(context, parts, 'entities')).toBe('2048-2049,2051-4095')
   expect(unreadBuckets(context, parts, 'check')).toBe('')
+})
+
+test('stored buckets are parsed if all of their ranges are valid', () => {
+  const buckets = { '-1': '0-76', 4: '97' }
+  expect(byArrivalFrom(buckets)).toEqual(buckets)
+  for (const other of [undefined, 'all', { '-1': '0-76', 4: '9-2' }, { '-1': 5 }])
+    expect(byArrivalFrom(other)).toBeUndefined()
+  const read = { entities: '0-76', check: '' }
+  expect(readFrom({ ...read, other: 1 })).toEqual(read)
+  for (const other of [undefined, { ...read, entities: '9-2' }, { ...read, check: '9-2' }, { entities: '' }])
+    expect(readFrom(other)).toBeUndefined()
+})
+
+test('a store without buckets has no unread ones', async () => {
+  const { context } = await openStore({ shards: 2, router: farRouter() })
+  expect(unreadBuckets(context, [partThatRead('')], 'entities')).toBe('')
 })

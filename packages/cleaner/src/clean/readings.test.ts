@@ -1,3 +1,6 @@
+import { farRouter } from '@looseleaf-tooling/kit/far-router'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
+import { parseId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { watchOwned } from '@looseleaf/protocol/internal'
 import { beforeEach, expect, test } from 'vitest'
@@ -48,4 +51,18 @@ test('parts share the work only at the same place with the same buckets', async 
   const target = indexTarget(store.context, entryOf(store, byUser.name))
   const groups = [...readings.of(parts.map((part) => ({ target, part, isHeld: true })))]
   expect(groups.map(({ leases }) => leases.length)).toEqual([2, 1, 1])
+})
+
+test('by a layout without moves, an entity on the wrong shard is read as well', async () => {
+  const part = freshPart('run')
+  const readings = await readingsOf(part)
+  const target = indexTarget(store.context, entryOf(store, byUser.name))
+  const [group] = [...readings.of([{ target, part, isHeld: true }])]
+  for (const shard of [0, 1]) expect(group!.isRead({ id: parseId(idOn(store, shard)) })).toBe(true)
+})
+
+test('in a store without buckets a part reads all entities of its shard', async () => {
+  store = await openStore({ shards: 2, router: farRouter() })
+  const part = freshPart('run')
+  expect((await readingsOf(part)).shareOf(part)).toBe(1)
 })

@@ -53,6 +53,7 @@ describe('a run', () => {
       startedAt: time.now(),
       finishedAt: 0,
       tally: emptyTally(),
+      filled: false,
     })
     expect(await load()).toEqual(first)
     time.leap(1_000)

@@ -53,15 +53,18 @@ let log: string[]
 /** Called before each save. */
 let onCheckpoint: () => unknown
 let operations: string[]
+/** Called before each statement. */
+let before: (operation: string) => Promise<void>
 
 beforeEach(async () => {
   time = leapingTime()
   log = []
   operations = []
   onCheckpoint = () => undefined
+  before = async () => {}
   const driver = faultyDriver(await memoryShards(1).connect(), ({ operation }) => {
     operations.push(operation)
-    return undefined
+    return { before: () => before(operation) }
   })
   store = await openStore({ driver, time })
   user = indexTarget(store.context, entryOf(store, byUser.name))
@@ -191,6 +194,30 @@ describe('a scan of entities', () => {
     expect(log).not.toContain('settle')
   })
 
+  it('a page leaves out an index that is at its end or behind it', async () => {
+    const [behind, ahead] = [leaseOf(user, { addedId: 0, reading }), leaseOf(tag, { addedId: 4, reading })]
+    await scan('entities', [behind, ahead])
+    // The first page is of the first index alone.
+    expect(log.filter((entry) => entry.startsWith('did'))).toEqual(['did 4 4 0', 'did 2 2 0', 'did 2 2 0'])
+    const [first, inside] = [leaseOf(user, { addedId: 1, reading }), leaseOf(tag, { addedId: 3, reading })]
+    await scan('entities', [first, inside])
+    expect([first, inside].map(({ part }) => part.tally.entities)).toEqual([5, 3])
+  })
+
+  it('a scan of entities leaves a part after the page in which its filling was halted', async () => {
+    const lease = leaseOf(user)
+    let isHalted = false
+    const halts = {
+      async refresh() {
+        await turn()
+        isHalted = true
+      },
+      has: () => isHalted,
+    }
+    await scan('entities', [lease], { ...jobOf(4), halts })
+    expect(lease.part).toMatchObject({ phase: 'entities', seen: 4, addedId: 4 })
+  })
+
   it('a scan of entities rewrites existing rows only if the run rewrites', async () => {
     await scan('entities', [leaseOf(user)])
     expect(operations).not.toContain('upsert')
@@ -309,7 +336,14 @@ describe('a scan of rows', () => {
 
   it('a scan of rows leaves a part whose filling was halted', async () => {
     const lease = leaseOf(user, { phase: 'dangling' })
-    const halts = { refresh: async () => {}, has: (target: IndexTarget) => target === user }
+    let isHalted = false
+    const halts = {
+      async refresh() {
+        await turn()
+        isHalted = true
+      },
+      has: () => isHalted,
+    }
     await scanRows({ ...jobOf(2), halts }, partsOf([lease]), [lease], 0, signal)
     expect(lease.part).toMatchObject({ phase: 'dangling', seen: 0 })
     expect(operations.filter((entry) => entry === 'scan')).toHaveLength(1)
@@ -318,7 +352,14 @@ describe('a scan of rows', () => {
   it('a scan of rows works on 16 pages at a time, and leaves a part that another worker took over', async () => {
     for (let i = 7; i <= 20; i++) ids.push((await store.put(bag(i))).id)
     const lease = leaseOf(user, { phase: 'dangling' })
+    // The work on a group is slower than a save.
+    before = async (operation) => {
+      if (operation !== 'readBounded') return
+      await turn()
+      await turn()
+    }
     await scanOf([lease], 1)
+    expect(lease.part).toMatchObject({ phase: 'check', seen: 0 })
     expect(log.filter((entry) => entry.startsWith('count'))).toEqual(['count 16', 'count 4'])
     expect(log.filter((entry) => entry.startsWith('did'))).toEqual(['did 0 16 0', 'did 0 4 0'])
     // The page that completes a group is worked on before the save.
