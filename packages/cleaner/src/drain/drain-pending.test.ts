@@ -6,7 +6,17 @@ import { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { upsertsRows } from '@looseleaf-tooling/kit/row-writes'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { addRow, byTag, byUser, entryOf, expectedRows, rowFor, rowsIn, shared } from '../../test/stores.ts'
+import {
+  addRow,
+  byTag,
+  byUser,
+  entryOf,
+  expectedRows,
+  openStore,
+  rowFor,
+  rowsIn,
+  shared,
+} from '../../test/stores.ts'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { indexTarget } from '../pass/index-target.ts'
 import { createKeptRemovals } from '../repair/kept-removals.ts'
@@ -72,15 +82,18 @@ describe('a drain', () => {
     await defer(2)
     const { catalog } = driver.shards[0]!
     let changes = 0
-    plan = ({ operation }) =>
-      operation === 'upsert' && ++changes === 1
+    plan = ({ operation }) => {
+      if (operation === 'load') return { after: () => new Promise((resolve) => setTimeout(resolve, 5)) }
+      return operation === 'upsert' && ++changes === 1
         ? {
             before: async () => {
               await changeServes(driver.shards[0]!, (await catalog.load())!, { owns: '0-4095' })
             },
           }
         : undefined
+    }
     expect(await drainPending(store)).toBe(0)
+    expect(store.context.catalog.current().epochs).toEqual([(await catalog.load())!.epoch])
     expect(await pending()).toHaveLength(4)
     expect(await drainPending(store)).toBe(4)
     expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
@@ -200,6 +213,41 @@ describe('a drain', () => {
     expect(await drainPending(store)).toBe(0)
     expect(isUndone).toBe(true)
     expect(await pending()).toHaveLength(1)
+  })
+
+  it('a drain of a store that defers no rows sends no statement', async () => {
+    const { context } = await openStore({
+      driver: faultyDriver(createReferenceDriver({ shards: 1 }), (call) => plan(call)),
+    })
+    let sent = 0
+    plan = () => {
+      sent++
+      return undefined
+    }
+    expect([await drainKnown(context, {}), sent]).toEqual([0, 0])
+  })
+
+  it('a drain throws an error of the delete of pending rows', async () => {
+    await defer(1)
+    plan = failing('pending', 'remove', 'SHARD_UNAVAILABLE')
+    await expect(drainPending(store)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+    plan = () => undefined
+    expect(await drainPending(store)).toBe(2)
+  })
+
+  it('a drain schedules the deletes of rows that its entities have lost, before it ends', async () => {
+    const { id, version } = await store.put(BAG)
+    await addRow(store, 'by_user', rowFor(store, 'by_user', id, { ...BAG, published: 2 }, version))
+    plan = failing('index_by_user', 'upsert', 'SHARD_UNAVAILABLE')
+    await store.put({ ...BAG, published: 3 }, { id })
+    await store.settled()
+    plan = ({ operation }) =>
+      operation === 'rowsOf' ? { before: () => new Promise((resolve) => setTimeout(resolve, 5)) } : undefined
+    const removals = createKeptRemovals(store.context)
+    expect(await drainKnown(store.context, {}, removals)).toBe(1)
+    expect(removals.isEmpty).toBe(false)
+    await removals.settle(undefined)
+    expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
   })
 
   it('a drain first deletes kept rows that are due', async () => {

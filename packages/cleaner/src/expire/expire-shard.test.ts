@@ -1,12 +1,12 @@
-import type { Time } from '@looseleaf/core'
+import { LooseleafError, parseId, type Time } from '@looseleaf/core'
 import { systemTime } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { byUser, openStore, rowsIn } from '../../test/stores.ts'
-import { until } from '@looseleaf-tooling/kit/times'
+import { byUser, openStore, rowsIn, tableOf } from '../../test/stores.ts'
+import { leapingTime, until } from '@looseleaf-tooling/kit/times'
 import { startTunedCleaner } from '../background/start-cleaner.ts'
 import { cleanIndex } from '../clean/clean-index.ts'
 import { createPass } from '../pass/pass.ts'
@@ -116,6 +116,74 @@ test('a round counts the entities that each of its statements deletes', async ()
   onTestFinished(() => single.close())
   await single.putMany(Array.from({ length: 51 }, () => ({ kind: 'session', until: ago(2 * MINUTE) })))
   expect(await expireShard(createPass(single.context), 0, 100)).toEqual({ deleted: 51, isFull: false })
+})
+
+test('a round of several pages sums its deletions, and reads the time of the database once', async () => {
+  await store.putMany(Array.from({ length: 450 }, () => ({ kind: 'session', until: ago(2 * MINUTE) })))
+  statements = []
+  expect(await deleteExpired(store)).toBe(450)
+  expect(statements.filter((operation) => operation === 'now')).toHaveLength(2)
+})
+
+test('`rowsPerSecond` limits the rows that are read', async () => {
+  const time = leapingTime()
+  const other = await open(time)
+  for (let n = 0; n < 6; n++) await put(2 * MINUTE, other)
+  await deleteExpired(other, { rowsPerSecond: 2 })
+  expect(time.slept).toBeCloseTo(3_000)
+})
+
+test('an entity that expired exactly a minute ago is deleted', async () => {
+  const time = leapingTime()
+  // The clock of the database must not be behind this one.
+  time.leap(-1_000)
+  const other = await open(time)
+  const { id } = await other.put({ kind: 'session', until: new Date(time.now() - MINUTE) })
+  expect(await deleteExpired(other)).toBe(1)
+  expect(await other.get(id)).toBeUndefined()
+})
+
+test('a lost row does not delete an entity that expires no more', async () => {
+  const id = await put(2 * MINUTE)
+  const table = tableOf(store, 'sessions_expire', store.context.router.shardOfId(parseId(id)))
+  const rows = await table.scan({ prefix: [], order: 'asc', limit: 2 })
+  await store.update(id, (bag) => ({ ...bag, kind: 'other' }))
+  await table.upsert(rows)
+  expect(rows).toHaveLength(1)
+  expect(await deleteExpired(store)).toBe(0)
+  expect(await store.get(id)).toMatchObject({ kind: 'other' })
+})
+
+test('a later generation of another index does not keep entities', async () => {
+  await put(2 * MINUTE)
+  await store.addIndex({ ...byUser, shardOn: 'id' })
+  await cleanIndex(store)
+  expect(await deleteExpired(store)).toBe(1)
+})
+
+test('a shard whose catalog has changed deletes nothing until its catalog is read again', async () => {
+  const id = await put(2 * MINUTE)
+  let isFirst = true
+  plan = ({ operation }) => {
+    if (operation === 'load') return { after: () => new Promise((resolve) => setTimeout(resolve, 5)) }
+    if (operation !== 'replace' || !isFirst) return undefined
+    isFirst = false
+    return { before: () => Promise.reject(new LooseleafError('STALE_EPOCH', 'The catalog has changed.')) }
+  }
+  const before = statements.length
+  expect(await deleteExpired(store)).toBe(0)
+  expect(statements.slice(before)).toContain('load')
+  expect(await deleteExpired(store)).toBe(1)
+  expect(await store.get(id)).toBeUndefined()
+})
+
+test('another error of a deletion is thrown', async () => {
+  await put(2 * MINUTE)
+  plan = ({ operation }) =>
+    operation === 'replace'
+      ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) }
+      : undefined
+  await expect(deleteExpired(store)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
 })
 
 test('a round resumes where the one before ended, past rows of deleted entities', async () => {

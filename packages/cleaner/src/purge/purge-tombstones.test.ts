@@ -1,4 +1,4 @@
-import { parseId, type EntityId } from '@looseleaf/core'
+import { LooseleafError, parseId, type EntityId } from '@looseleaf/core'
 import { createVersionClock } from '@looseleaf/core/internal'
 import { changeServes } from '@looseleaf/index-engine/internal'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
@@ -182,4 +182,78 @@ it('a database clock that is ahead causes no early purge', async () => {
   const { now } = await floor()
   shard().entities.floor = async () => ({ ...(await floor()), now: now + 2 * WEEK * 1000 })
   expect(await purge()).toBe(0)
+})
+
+it('a round purges several pages of tombstones, and the next one goes on behind them', async () => {
+  const ids = Array.from({ length: 1_100 }, () => store.newId())
+  await store.putMany(ids.map((id) => ({ id, n: 1 })))
+  for (const id of ids) await store.delete(id)
+  const { id: living } = await store.put({ n: 2 })
+  time.leap(WEEK + HOUR)
+  const { pageOfChanges } = shard().entities
+  let pages = 0
+  shard().entities.pageOfChanges = (...args) => (pages++, pageOfChanges(...args))
+  expect(await purge()).toBe(1_100)
+  expect([pages, await tombstones()]).toEqual([3, 0])
+  expect(await purge()).toBe(0)
+  expect(pages).toBe(3)
+  expect(await store.get(living)).toMatchObject({ n: 2 })
+})
+
+it('a round does nothing while another process purges the shard', async () => {
+  await deleted()
+  time.leap(WEEK + HOUR)
+  await shard().tasks.claim(PURGE_TASK, 'second', 30_000)
+  expect(await purge()).toBe(0)
+  time.leap(30_000)
+  expect(await purge()).toBe(1)
+  // The lease ends with the round.
+  expect(await shard().tasks.claim(PURGE_TASK, 'second', 30_000)).toBeDefined()
+})
+
+it('a round purges nothing if the catalog changes while it runs, and learns the new one', async () => {
+  await deleted()
+  time.leap(WEEK + HOUR)
+  const { raisePurged } = shard().entities
+  const other = await openStore({ driver: reference, time, migrate: false })
+  shard().entities.raisePurged = async (...args) => {
+    shard().entities.raisePurged = raisePurged
+    await other.setPolicies({ keepTombstonesMs: 4 * WEEK })
+    return raisePurged(...args)
+  }
+  expect([await purge(), await tombstones()]).toEqual([0, 1])
+  expect(store.context.catalog.current().policies.keepTombstonesMs).toBe(4 * WEEK)
+  shard().entities.raisePurged = () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.'))
+  time.leap(3 * WEEK)
+  await expect(purge()).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+})
+
+it('the bounds of a purge are just above the latest purged tombstone', async () => {
+  await deleted()
+  const { id, version } = await store.put({ n: 1 })
+  await store.delete(id)
+  const [tombstone] = await shard().entities.read([parseId(id)])
+  time.leap(WEEK + HOUR)
+  expect(await purge()).toBe(2)
+  expect(tombstone!.version).toBeGreaterThan(version)
+  expect((await shard().entities.floor()).purged).toEqual({
+    updated: tombstone!.updated + 1,
+    version: tombstone!.version + 1,
+  })
+})
+
+it('tombstones that are kept for a failover are kept longer than others', async () => {
+  await deleted()
+  await store.setPolicies({ keepTombstonesMs: HOUR, deleteDelayMs: 2 * HOUR })
+  time.leap(HOUR + 120_000)
+  expect(await purge()).toBe(0)
+  time.leap(HOUR)
+  expect(await purge()).toBe(1)
+})
+
+it('a tombstone with an invalid version is left alone', async () => {
+  const { epoch } = (await shard().catalog.load())!
+  await shard().entities.insert([{ id: parseId(store.newId()), version: 0, body: null }], { epoch })
+  time.leap(WEEK + HOUR)
+  expect([await purge(), await tombstones()]).toEqual([0, 1])
 })
