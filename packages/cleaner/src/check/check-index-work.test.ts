@@ -1,7 +1,8 @@
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { parseId } from '@looseleaf/core'
-import type { IndexRow } from '@looseleaf/core/internal'
-import { keptRowsMs, tableSpec } from '@looseleaf/index-engine/internal'
+import { idKey, type IndexRow } from '@looseleaf/core/internal'
+import { defineIndex } from '@looseleaf/index-engine'
+import { keptRowsMs, shardOfRow, tableSpec } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -158,4 +159,102 @@ it('the check of a clean adds missing rows', async () => {
   expect(await cleanIndex(store, 'by_user')).toMatchObject({ added: 1 })
   await addRow(store, 'by_user', row)
   expect(await cleanIndex(store, 'by_user')).toMatchObject({ added: 0 })
+})
+
+it.each([
+  ['four shards', {}, 4],
+  ['as many shards as `shardsAtOnce`', { shardsAtOnce: 1 }, 1],
+])('a check reads at most %s at once', async (_, options, most) => {
+  let reading = 0
+  let highest = 0
+  const watched = faultyDriver(createReferenceDriver({ shards: 6 }), ({ operation }) =>
+    operation === 'pageByAdded' || operation === 'scan'
+      ? {
+          async before() {
+            highest = Math.max(highest, ++reading)
+            for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+            reading--
+          },
+        }
+      : undefined,
+  )
+  const many = await openStore({ driver: watched, time })
+  highest = 0
+  await tunedCheckIndex(many, 'by_user', options)
+  expect(highest).toBe(most)
+})
+
+describe('a check of a unique index', () => {
+  const byMail = defineIndex('by_mail', {
+    properties: { mail: 'string' },
+    shardOn: 'mail',
+    unique: true,
+    onMisfit: 'skip',
+  })
+  let unique: DataStore
+
+  beforeEach(async () => {
+    unique = await openStore({ driver: createReferenceDriver({ shards: 2 }), indexes: [byMail], time })
+  })
+
+  const specOf = (ofClaims: boolean) =>
+    tableSpec(unique.context.catalog.current().indexes.find((each) => (each.unique === true) === ofClaims)!)
+  /** Returns the claims or the other rows of the index on a shard. */
+  const tableOf = (shard: number, ofClaims: boolean) =>
+    unique.context.driver.shards[shard]!.index(specOf(ofClaims))
+  const claimsOn = (shard: number) => unique.context.driver.shards[shard]!.claims(specOf(true))
+
+  /** Deletes the claim, or the row, of each of these entities. */
+  async function lose(ids: readonly string[], ofClaims: boolean): Promise<void> {
+    const lost = new Set(ids.map((id) => idKey(parseId(id))))
+    for (const shard of [0, 1]) {
+      const table = tableOf(shard, ofClaims)
+      const rows = await table.scan({ prefix: [], order: 'asc', limit: 1_000 })
+      const some = rows.filter(({ entityId }) => lost.has(idKey(entityId)))
+      await table.remove(some.map((row) => ({ ...row, before: Number.MAX_SAFE_INTEGER })))
+    }
+  }
+
+  it('a misfit is reported once, although rows and claims are compared', async () => {
+    const { id } = await unique.put({ mail: 7 })
+    const problems: Problem[] = []
+    await checkIndex(unique, 'by_mail', { onProblem: (problem) => void problems.push(problem) })
+    expect(problems).toMatchObject([{ kind: 'misfit', entity: id }])
+  })
+
+  it('misplaced rows and claims are summed, and 20 of their entities are named', async () => {
+    const bags = Array.from({ length: 30 }, (_, n) => ({ mail: `m${n}` }))
+    const ids = (await unique.putMany(bags)).map(({ id }) => id)
+    await lose(ids.slice(0, 15), false)
+    await lose(ids.slice(15), true)
+    const entityId = parseId(ids[0]!)
+    const { placement } = unique.context.catalog.current()
+    const right = shardOfRow(byMail, placement, [Buffer.from('m0')], entityId)
+    const row = { key: [Buffer.from('m0')], entityId, version: 1 }
+    await tableOf(1 - right, false).upsert([row])
+    await claimsOn(1 - right).take([row])
+    const { examples, ...counts } = await checkIndex(unique, 'by_mail')
+    expect(counts).toMatchObject({ missing: 15, unclaimed: 15, misplaced: 2, dangling: 0 })
+    expect([examples.length, new Set(examples).size]).toEqual([20, 20])
+    expect(examples.some((id) => ids.slice(15).includes(id))).toBe(true)
+  })
+
+  it('a claim of an entity without its key is no duplicate', async () => {
+    const { id } = await unique.put({ mail: 'ada' })
+    const { id: other } = await unique.put({ mail: 'bob' })
+    await lose([id], true)
+    const key = [Buffer.from('ada')]
+    const shard = shardOfRow(byMail, unique.context.catalog.current().placement, key, parseId(id))
+    await claimsOn(shard).take([{ key, entityId: parseId(other), version: 1 }])
+    const problems: Problem[] = []
+    const onProblem = (problem: Problem): void => void problems.push(problem)
+    expect(await checkIndex(unique, 'by_mail', { onProblem })).toMatchObject({ unclaimed: 1, dangling: 1 })
+    expect(problems).toEqual([])
+  })
+
+  it('an example may lack its claim alone', async () => {
+    const { id } = await unique.put({ mail: 'ada' })
+    await lose([id], true)
+    expect(await checkIndex(unique, 'by_mail')).toMatchObject({ missing: 0, unclaimed: 1, examples: [id] })
+  })
 })

@@ -211,11 +211,35 @@ test('an entity that is written between all looks counts as unsettled', async ()
     await writer.settled()
     await removeRow(writer, 'by_user', rowFor(writer, 'by_user', id, { user_id: 'ada', published }, 0))
   }
-  const store = await openStore({
-    driver,
-    time: eventful([1, 2, 3, 4, 5, 6, 7, 8].map((i) => () => write(i))),
-  })
+  const time = eventful([1, 2, 3, 4, 5, 6, 7, 8].map((i) => () => write(i)))
+  const store = await openStore({ driver, time })
   expect(await checkIndex(store, 'by_user')).toMatchObject({ missing: 0, unsettled: 1, examples: [id] })
+  expect(time.sleeps).toBe(5)
+})
+
+test('a row that goes missing between two looks at the same version does not count yet', async () => {
+  const driver = await memoryShards(2).connect()
+  const writer = await openStore({ driver })
+  const { id } = await writer.put({ tags: ['x', 'y'] })
+  const [x, y] = ['x', 'y'].map((tag) => rowFor(writer, 'by_tag', id, { tags: [tag] }, 1))
+  await removeRow(writer, 'by_tag', x!)
+  const time = eventful([() => removeRow(writer, 'by_tag', y!), () => addRow(writer, 'by_tag', y!)])
+  const store = await openStore({ driver, time })
+  expect(await checkIndex(store, 'by_tag')).toMatchObject({ missing: 1, unsettled: 0 })
+  expect(time.sleeps).toBe(2)
+})
+
+test('dangling rows of one entity on two shards count once each', async () => {
+  const store = await openStore({ time: leapingTime() })
+  const { id } = await store.put({ user_id: 'ada', published: 1 })
+  const lost = (shard: number): ReturnType<typeof rowFor> => {
+    for (let n = 0; ; n++) {
+      const row = rowFor(store, 'by_user', id, { user_id: `eve ${n}`, published: 1 }, 1)
+      if (row.shard === shard) return row
+    }
+  }
+  for (const shard of [0, 1]) await addRow(store, 'by_user', lost(shard))
+  expect(await checkIndex(store, 'by_user')).toMatchObject({ dangling: 2, misplaced: 0 })
 })
 
 test('a check during many concurrent writes finds no wrong row', async () => {

@@ -1,6 +1,8 @@
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { parseId } from '@looseleaf/core'
 import type { EntityRow } from '@looseleaf/core/internal'
+import { defineIndex } from '@looseleaf/index-engine'
+import { tableSpec } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -112,6 +114,20 @@ it('a check counts the unsettled entities of all shards', async () => {
   }
   keepMoving()
   expect(await checkIndex(store, 'by_user')).toMatchObject({ missing: 0, unsettled: 2 })
+})
+
+it('a check sums the unsettled rows and claims of a unique index', async () => {
+  const byMail = defineIndex('by_mail', { properties: { mail: 'string' }, shardOn: 'mail', unique: true })
+  reference = createReferenceDriver({ shards: 1 })
+  const driver = faultyDriver(reference, (call) => plan(call))
+  store = await openStore({ driver, indexes: [byMail], time: leapingTime() })
+  const { id } = await store.put({ mail: 'ada' })
+  for (const entry of store.context.catalog.current().indexes) {
+    const row = { key: [Buffer.from('ada')], entityId: parseId(id), before: Number.MAX_SAFE_INTEGER }
+    expect(await reference.shards[0]!.index(tableSpec(entry)).remove([row])).toBe(1)
+  }
+  keepMoving()
+  expect(await checkIndex(store, 'by_mail')).toMatchObject({ missing: 0, unclaimed: 0, unsettled: 2 })
 })
 
 it('a check counts a dangling row of an entity that is written at every look, if its stamp is not later than the first look', async () => {
