@@ -1,17 +1,18 @@
-import type { Driver } from '@looseleaf/core'
+import { LooseleafError, type Driver } from '@looseleaf/core'
 import type { ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { editTask, rowText } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
-import { faultyDriver, type Fault } from '@looseleaf/testkit'
+import { faultyDriver, type Fault, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { cleanIndex, readCleanerReport } from '../src/index.ts'
 import { readEmptiedTables, startTunedCleaner } from '../src/internal.ts'
 import { runTask } from '../src/clean/run-record.ts'
 import { createWitnessKeeper, type WitnessKeeper } from '../src/tampering/keep-witnesses.ts'
 import { loadWitnesses } from '../src/tampering/witness-record.ts'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { byTag, byUser, expectedRows, openStore, rowsIn } from './stores.ts'
 import { leapingTime, until, type LeapingTime } from '@looseleaf-tooling/kit/times'
 
@@ -22,11 +23,19 @@ let time: LeapingTime
 let driver: Driver
 let store: DataStore
 let warnings: string[]
+let plan: FaultPlan
+/** Statements by shard and operation. */
+let sent: string[]
 
 beforeEach(async () => {
   time = leapingTime()
   warnings = []
-  driver = await memoryShards(2).connect()
+  plan = () => undefined
+  sent = []
+  driver = faultyDriver(await memoryShards(2).connect(), (call) => {
+    sent.push(`${call.shard} ${call.operation}`)
+    return plan(call)
+  })
   store = await openStore({
     driver,
     indexes: [byUser, byTag, byMail],
@@ -47,8 +56,8 @@ async function empty(shard: number, table: string): Promise<void> {
   expect(removed).toBe(existing.length)
 }
 
-const keeperOf = (): WitnessKeeper =>
-  createWitnessKeeper(store.context, { owner: 'one', isMine: () => true, settleMs: 0 })
+const keeperOf = (isMine: (shard: number) => boolean = () => true): WitnessKeeper =>
+  createWitnessKeeper(store.context, { owner: 'one', isMine, settleMs: 0 })
 
 async function looks(keeper: WitnessKeeper, count: number): Promise<void> {
   for (let look = 0; look < count; look++) {
@@ -86,6 +95,7 @@ test.each([0, 1])(
     expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
     await looks(keeperOf(), 2)
     expect(await states()).toEqual(ALL_READY)
+    expect(await readEmptiedTables(store)).toMatchObject([{ ...lost, isFilled: true }])
   },
 )
 
@@ -180,4 +190,102 @@ test('a witness that is repaired between two looks does not count as emptied', a
   await looks(keeper, 2)
   expect(await states()).toEqual(ALL_READY)
   expect(warnings).toEqual([])
+})
+
+test('two tables that are emptied together are named by one warning', async () => {
+  await looks(keeperOf(), 1)
+  for (const table of ['index_by_user', 'index_by_tag']) await empty(0, table)
+  await empty(1, 'index_by_user')
+  await looks(keeperOf(), 2)
+  expect(await states()).toMatchObject({ index_by_user: 'building', index_by_tag: 'building' })
+  expect(warnings).toEqual([expect.stringContaining('The table of index by_user, by_tag was emptied')])
+  expect((await readEmptiedTables(store)).map(({ index, shard }) => `${index} ${shard}`)).toEqual([
+    'by_user memory 0',
+    'by_tag memory 0',
+    'by_user memory 1',
+  ])
+})
+
+test('a table whose entities have pending rows does not count as emptied', async () => {
+  await store.setPolicies({ onIndexFailure: 'defer' })
+  await looks(keeperOf(), 1)
+  await empty(0, 'index_by_user')
+  const id = Buffer.alloc(16)
+  const { epoch } = (await driver.shards[1]!.catalog.load())!
+  const row = { id, version: time.now() * 1000, body: Buffer.from('any'), deferred: ['index_by_user'] }
+  await driver.shards[1]!.entities.insert([row], { epoch })
+  await looks(keeperOf(), 3)
+  expect(await states()).toEqual(ALL_READY)
+  const settled = { entityId: id, table: 'index_by_user', before: row.version + 1 }
+  expect(await driver.shards[1]!.pending.remove([settled], { epoch })).toBe(1)
+  await looks(keeperOf(), 2)
+  expect(await states()).toEqual({ ...ALL_READY, index_by_user: 'building' })
+})
+
+test('witnesses are looked up once a minute, and saved only if others were chosen', async () => {
+  const keeper = keeperOf()
+  await looks(keeper, 1)
+  expect(sent).toContain('0 claim')
+  sent = []
+  time.leap(MINUTE - 1)
+  await keeper.look({})
+  expect(sent).toEqual([])
+  time.leap(1)
+  await keeper.look({})
+  expect([...new Set(sent)].toSorted()).toEqual(['0 loadAll', '0 rowsOf', '1 loadAll', '1 rowsOf'])
+})
+
+test('a process looks at the shards that it follows, as soon as it follows one', async () => {
+  let isMine = false
+  const keeper = keeperOf((shard) => isMine && shard === 1)
+  sent = []
+  await keeper.look({})
+  expect(sent).toEqual([])
+  isMine = true
+  await keeper.look({})
+  expect(new Set(sent.map((statement) => statement[0]))).toEqual(new Set(['1']))
+})
+
+test('a table gets more witnesses as it gets more rows', async () => {
+  for await (const { id } of store.scan()) await store.delete(id)
+  await store.settled()
+  const counts: number[] = []
+  for (let rows = 0; rows < 5; rows++) {
+    await looks(keeperOf(), 1)
+    counts.push(
+      (await loadWitnesses(driver.shards[0]!, ['index_by_tag'], {})).get('index_by_tag')!.places.length,
+    )
+    await store.put({ tags: ['x'] }, { id: idOn(store, 0) })
+  }
+  expect(counts).toEqual([0, 1, 2, 3, 3])
+})
+
+test.each([
+  ['a shard that does not answer', new LooseleafError('SHARD_UNAVAILABLE', 'Away.'), true],
+  ['a table of a dropped index', new LooseleafError('INDEX_NOT_FOUND', 'Gone.'), true],
+  ['a mistake of the program', new TypeError('A mistake.'), false],
+])('a look leaves out the shard with %s: %s (%s)', async (_, failure, isLeftOut) => {
+  plan = ({ shard, operation }) =>
+    shard === 0 && operation === 'rowsOf' ? { before: () => Promise.reject(failure) } : undefined
+  const looked = keeperOf().look({})
+  if (!isLeftOut) return expect(looked).rejects.toBe(failure)
+  await looked
+  const places = await Promise.all(
+    driver.shards.map(async (shard) =>
+      (await loadWitnesses(shard, ['index_by_user'], {})).get('index_by_user')!,
+    ),
+  )
+  expect(places.map((record) => record.places.length)).toEqual([0, 3])
+})
+
+test('emptied tables are read from the shards that answer', async () => {
+  await looks(keeperOf(), 1)
+  for (const shard of [0, 1]) await empty(shard, 'index_by_user')
+  await looks(keeperOf(), 2)
+  let failure: Error = new LooseleafError('SHARD_UNAVAILABLE', 'Away.')
+  plan = ({ shard, table }) =>
+    shard === 0 && table === 'tasks' ? { before: () => Promise.reject(failure) } : undefined
+  expect(await readEmptiedTables(store)).toMatchObject([{ index: 'by_user', shard: 'memory 1' }])
+  failure = new TypeError('A mistake.')
+  await expect(readEmptiedTables(store)).rejects.toBe(failure)
 })

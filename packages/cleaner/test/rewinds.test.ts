@@ -9,6 +9,7 @@ import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { cleanIndex } from '../src/index.ts'
 import { checkRewinds, readRewinds, startTunedCleaner } from '../src/internal.ts'
+import { joinRuns } from '../src/clean/run-record.ts'
 import { createMarkKeeper } from '../src/tampering/keep-marks.ts'
 import { byTag, byUser, expectedRows, openStore, QUERY_TIME_MS, rowsIn } from './stores.ts'
 import { leapingTime, until, type LeapingTime } from '@looseleaf-tooling/kit/times'
@@ -137,6 +138,55 @@ test('the only shard of a store is found to have gone back by a process that sta
   await marks.look({})
   expect(marks.unsweptSince).toBe(time.now())
   expect(await readRewinds(store)).toMatchObject([{ isSwept: false }])
+  const found = marks.unsweptSince
+  time.leap(MINUTE)
+  await marks.look({})
+  expect(marks.unsweptSince).toBe(found)
+  expect(warnings).toEqual([
+    expect.stringMatching(/^Shard memory 0 has gone back in time.* A sweep of all indexes begins now/),
+  ])
+})
+
+test('a process looks at the marks once a minute, and raises those that no process has raised since', async () => {
+  let sent = 0
+  const driver = faultyDriver(await memoryShards(2).connect(), ({ table }) => {
+    if (table === 'tasks') sent++
+    return undefined
+  })
+  const store = await openStore({ driver, time })
+  const markOf = async (shard: number): Promise<number> =>
+    markFromText((await driver.shards[shard]!.tasks.load(MARK_TASK))!.progress).mark
+  const [one, other] = [createMarkKeeper(store.context, 'one'), createMarkKeeper(store.context, 'other')]
+  await one.look({})
+  await other.look({})
+  expect([await markOf(0), await markOf(1)]).toEqual([1, 1])
+  sent = 0
+  time.leap(MINUTE - 1)
+  await one.look({})
+  expect(sent).toBe(0)
+  time.leap(1)
+  await one.look({})
+  expect([await markOf(0), await markOf(1)]).toEqual([2, 2])
+  // The clock of the process that raised them was ahead.
+  time.leap(-2 * MINUTE)
+  await createMarkKeeper(store.context, 'third').look({})
+  expect([await markOf(0), await markOf(1)]).toEqual([3, 3])
+})
+
+test('a process finds that a shard went back below a mark that another process raised', async () => {
+  const driver = await memoryShards(1).connect()
+  const store = await openStore({ driver, time, onWarning: () => {} })
+  const [one, other] = [createMarkKeeper(store.context, 'one'), createMarkKeeper(store.context, 'other')]
+  await one.look({})
+  const before = (await driver.shards[0]!.tasks.load(MARK_TASK))!.progress
+  time.leap(MINUTE)
+  await one.look({})
+  // The second mark is not due, so this process only sees it.
+  await other.look({})
+  await setTask(driver, 0, MARK_TASK, before)
+  time.leap(MINUTE)
+  await other.look({})
+  expect(other.unsweptSince).toBe(time.now())
 })
 
 test('a shard that stops answering after its mark was read does not fail the look', async () => {
@@ -148,6 +198,37 @@ test('a shard that stops answering after its mark was read does not fail the loo
   const marks = createMarkKeeper(store.context, 'one')
   await marks.look({})
   expect(marks.unsweptSince).toBe(0)
+})
+
+test('a finding is kept while its shard does not answer, and a mistake of the program is thrown', async () => {
+  const memory = await memoryShards(1).connect()
+  let failure: Error = new LooseleafError('SHARD_UNAVAILABLE', 'Away.')
+  const driver = faultyDriver(memory, ({ table, operation }) =>
+    table === 'tasks' && operation === 'claim' ? { before: () => Promise.reject(failure) } : undefined,
+  )
+  const store = await openStore({ driver, time })
+  const marks = createMarkKeeper(store.context, 'one')
+  const wentBack = { to: 0, from: 0, foundAt: 7, isSwept: false }
+  await setTask(memory, 0, MARK_TASK, JSON.stringify({ mark: 1, at: 0, wentBack }))
+  await marks.look({})
+  expect(marks.unsweptSince).toBe(7)
+  failure = new TypeError('A mistake.')
+  time.leap(MINUTE)
+  await expect(marks.look({})).rejects.toBe(failure)
+})
+
+test('a sweep that has not ended does not end a finding', async () => {
+  const driver = await memoryShards(1).connect()
+  const store = await openStore({ driver, time })
+  const foundAt = time.now()
+  const wentBack = { to: 0, from: 0, foundAt, isSwept: false }
+  await setTask(driver, 0, MARK_TASK, JSON.stringify({ mark: 1, at: foundAt, wentBack }))
+  const tables = store.context.catalog.current().indexes.map(({ table }) => table)
+  await joinRuns(store.context, tables, { owner: 'any', leaseMs: 1_000, pollMs: 1 }, {})
+  expect(await readRewinds(store)).toMatchObject([{ isSwept: false }])
+  // A run that began at the time of the finding counts.
+  await cleanIndex(store)
+  expect(await readRewinds(store)).toMatchObject([{ isSwept: true }])
 })
 
 test('a shard without a mark, which another shard has noted, has gone back to an unknown time', async () => {
