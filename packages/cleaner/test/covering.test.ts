@@ -95,4 +95,17 @@ it('a sweep rewrites a row with the included properties of an attempt that never
   expect(await sweep(store, { graceMs: 0 })).toMatchObject({ fenced: 1, added: 0, removed: 0 })
   expect(await titles()).toEqual(['one'])
   expect(await covered()).toEqual([['one'], 1])
+  // The row has the version of its entity by now.
+  expect(await sweep(store, { graceMs: 0 })).toMatchObject({ fenced: 0 })
+})
+
+it('a row with the version of its entity is not written again', async () => {
+  await store.put(bag)
+  const { entry, shard } = placeOf(store.newId())
+  const table = store.context.driver.shards[shard]!.index(tableSpec(entry))
+  const { upsert } = table
+  let upserts = 0
+  table.upsert = (...args) => (upserts++, upsert(...args))
+  await sweep(store)
+  expect(upserts).toBe(0)
 })

@@ -3,9 +3,12 @@ import { LooseleafError } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { byTag, byUser, openStore } from '../../test/stores.ts'
+import { createThrottle } from '@looseleaf/protocol/internal'
+import { byTag, byUser, openStore, removeRow, rowFor } from '../../test/stores.ts'
 import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
+import type { SharedByWork } from '../clean/clean-index.ts'
 import { joinRuns, loadRuns } from '../clean/run-record.ts'
+import type { Tally } from '../pass/tally.ts'
 import { createIndexKeeper, type IndexKeeper } from './keep-indexes.ts'
 
 const HOUR = 3_600_000
@@ -26,10 +29,11 @@ beforeEach(() => {
 async function keep(
   indexes: readonly (typeof byUser | typeof byTag)[],
   signal: AbortSignal = new AbortController().signal,
+  shared: SharedByWork = {},
 ): Promise<IndexKeeper> {
   store = await openStore({ driver: faultyDriver(driver, (call) => plan(call)), time, indexes })
   const options = { signal, sweepEveryMs: HOUR, settleMs: 0 }
-  return createIndexKeeper(store.context, options, {}, (error) => errors.push(error))
+  return createIndexKeeper(store.context, options, shared, (error) => errors.push(error))
 }
 
 const finishedAt = async (table: string): Promise<number | undefined> =>
@@ -131,6 +135,27 @@ describe('a run of the keeper', () => {
     expect(pages).toBe(2)
   })
 
+  it('fillings and sweeps share a throttle, and count rows that were missing', async () => {
+    const bag = { user_id: 'ada', published: 1, tags: ['x'] }
+    const added: number[] = []
+    const onWork = (tally: Tally): void => void added.push(tally.added)
+    const sum = (): number => added.splice(0).reduce((total, count) => total + count, 0)
+    const keeper = await keep([byUser], undefined, { throttle: createThrottle(time, 1), onWork })
+    const { id } = await store.put(bag)
+    await removeRow(store, 'by_user', rowFor(store, 'by_user', id, bag, 0))
+    const before = time.slept
+    await keeper.startDue({})
+    await keeper.ended()
+    // One entity and one row are read.
+    expect([sum(), time.slept - before]).toEqual([1, 2_000])
+    // A sweep from the start rewrites rows, and a filling writes all.
+    await addElsewhere(byTag as never)
+    await keeper.startDue({}, time.now() + 1)
+    expect([keeper.filling, keeper.sweeping]).toEqual([['by_tag'], ['by_user']])
+    await keeper.ended()
+    expect(sum()).toBe(0)
+  })
+
   it('a success resets the pause before a retry', async () => {
     const keeper = await keep([byUser])
     for (let round = 0; round < 2; round++) {
@@ -164,8 +189,10 @@ describe('an index that is ready', () => {
     await keeper.startDue({})
     expect(keeper.sweeping).toEqual(['by_user'])
     await keeper.ended()
-    const first = (await finishedAt('index_by_user'))!
+    const record = (await loadRuns(store.context, ['index_by_user'])).get('index_by_user')!
+    const first = record.finishedAt
     expect(first).toBeGreaterThan(0)
+    expect(record.rewrites).toBe(false)
     time.leap(first + HOUR - 1 - time.now())
     await keeper.startDue({})
     expect(keeper.sweeping).toEqual([])

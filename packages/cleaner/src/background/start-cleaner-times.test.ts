@@ -100,6 +100,22 @@ describe('pauses', () => {
     expect(rounds).toBe(ofTail.length + 1)
   })
 
+  it('the pauses grow while another process follows the shard', async () => {
+    const [shard] = store.context.driver.shards
+    await shard!.tasks.claim('clean-tail', 'another', 300_000)
+    leases.length = 0
+    await start()
+    for (const [pause, claims] of [
+      [1_999, 1],
+      [1, 2],
+      [3_999, 2],
+      [1, 3],
+    ] as const) {
+      await stepped.step(pause)
+      expect(leases).toHaveLength(claims)
+    }
+  })
+
   it('a write resets the pauses', async () => {
     const cleaner = await start()
     for (const pause of [2_000, 4_000]) await stepped.step(pause)

@@ -132,6 +132,20 @@ test('each shard is followed by one of several processes, and another takes over
   expect(mine(first)).toBe(0)
 })
 
+test('a cleaner leaves a shard that is removed while it runs, without an error', async () => {
+  const driver = await memoryShards(3).connect()
+  const store = await openStore({ driver, indexes: [byUser], time: leapingTime() })
+  await store.shards.drain(2)
+  const errors: unknown[] = []
+  const cleaner = start(store, { onError: (error) => errors.push(error) })
+  await until(() => cleaner.status().shards.every(({ isMine }) => isMine))
+  await until(() => cleaner.status().progress.length === 3)
+  await (await openStore({ driver, indexes: [byUser], time: leapingTime() })).shards.remove(2)
+  await until(() => cleaner.status().shards.length === 2)
+  expect(cleaner.status().progress.map(({ shard }) => shard)).toEqual([0, 1])
+  expect(errors).toEqual([])
+})
+
 test('an index that is dropped while a cleaner runs causes no error', async () => {
   const driver = await memoryShards(1).connect()
   const store = await openStore({ driver, time: leapingTime() })

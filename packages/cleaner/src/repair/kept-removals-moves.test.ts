@@ -35,3 +35,31 @@ test.each([
   expect(await tableOn(target, shard).count({ prefix: [] })).toBe(hasChanged ? 1 : 0)
   expect(removals.isEmpty).toBe(true)
 })
+
+test('a row that by now is on its right shard is not deleted', async () => {
+  const { context } = await openStore({ time: leapingTime() })
+  const [entry] = context.catalog.current().indexes
+  const target = indexTarget(context, entry!)
+  const row: IndexRow = { key: [Buffer.from('ada'), 1n], entityId: Buffer.alloc(16, 7), version: 1 }
+  const [shard] = shardsOfRow(target.entry, context.catalog.current().placement, row.key, row.entityId)
+  const removals = createKeptRemovals(context)
+  const entity = { id: row.entityId, version: 2, updated: 0, expected: new Map() }
+  removals.add({ entity, target, shard: shard!, row, misplaced: true }, 2)
+  expect(removals.isEmpty).toBe(true)
+})
+
+test('a row that its entity does not have is deleted also if the buckets of its shard have changed', async () => {
+  const driver = await memoryShards(2).connect()
+  const { context } = await openStore({ driver, time: leapingTime() })
+  const [entry] = context.catalog.current().indexes
+  const target = indexTarget(context, entry!)
+  const row: IndexRow = { key: [Buffer.from('ada'), 1n], entityId: Buffer.alloc(16, 7), version: 1 }
+  await tableOn(target, 0).upsert([row])
+  const removals = createKeptRemovals(context)
+  const entity = { id: row.entityId, version: 2, updated: 0, expected: new Map() }
+  removals.add({ entity, target, shard: 0, row, misplaced: false }, 2)
+  const own = (await driver.shards[0]!.catalog.load())!
+  expect(await changeServes(driver.shards[0]!, own, { owns: '0-2047' })).toBeDefined()
+  await removals.settle(undefined)
+  expect(await tableOn(target, 0).count({ prefix: [] })).toBe(0)
+})

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import {
   addRow,
   byUser,
+  entryOf,
   expectedRows,
   openStore,
   QUERY_TIME_MS,
@@ -16,8 +17,10 @@ import {
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { tunedCheckIndex } from '../check/check-index.ts'
 import { cleanIndex, tunedCleanIndex } from '../clean/clean-index.ts'
+import { indexTarget } from '../pass/index-target.ts'
 import { tunedSweep } from '../sweep/sweep.ts'
 import { sweepIndex } from '../../test/sweeps.ts'
+import { createKeptRemovals } from './kept-removals.ts'
 
 const ada = { user_id: 'ada', published: 1 }
 const eve = { user_id: 'eve', published: 1 }
@@ -210,4 +213,22 @@ test('a check does not count a kept row', async () => {
   const { id } = await store.put(ada)
   await store.put(eve, { id })
   expect(await tunedCheckIndex(store, 'by_user', { settleMs: 1 })).toMatchObject({ dangling: 0, missing: 0 })
+})
+
+test('a deleted row of an entity with an invalid version is not written again', async () => {
+  const store = await openStore({ time: leapingTime() })
+  const { context } = store
+  const id = store.newId()
+  const number = context.router.shardOfId(parseId(id))
+  const epoch = context.catalog.current().epochs[number]!
+  const row = { id: parseId(id), version: 0, body: context.codec.encode(ada) }
+  await context.driver.shards[number]!.entities.insert([row], { epoch })
+  const placed = rowFor(store, 'by_user', id, ada, 1)
+  await addRow(store, 'by_user', placed)
+  const removals = createKeptRemovals(context)
+  const target = indexTarget(context, entryOf(store, 'by_user'))
+  const entity = { id: parseId(id), version: 2, updated: 0, expected: new Map() }
+  removals.add({ entity, target, ...placed, misplaced: false }, 2)
+  await removals.sendDue(undefined)
+  expect(await rowsIn(store, 'by_user')).toEqual([])
 })

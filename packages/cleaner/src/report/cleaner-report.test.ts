@@ -1,5 +1,6 @@
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { LooseleafError } from '@looseleaf/core'
+import { defineIndex } from '@looseleaf/index-engine'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import type { DataStore } from '@looseleaf/store'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -13,6 +14,7 @@ import { emptyTally } from '../pass/tally.ts'
 import type { IndexReport } from './index-report.ts'
 import { joinRuns } from '../clean/run-record.ts'
 import { readCleanerReport } from './cleaner-report.ts'
+import { readWorkers } from './workers.ts'
 
 const TABLE = 'index_by_user'
 const WORKER = { owner: 'worker', leaseMs: 5_000, pollMs: 100 }
@@ -105,6 +107,52 @@ describe('the report of an index', () => {
       { worker: 'host:10', rate: 10 },
       { worker: undefined, rate: 0, throttledBy: undefined, waited: 0 },
     ])
+  })
+
+  it('the report counts the check of a filling, and none of a part that is free', async () => {
+    await store.put({ tags: ['x'] })
+    await store.addIndex(byTag)
+    const table = 'index_by_tag'
+    const { run } = (await joinRuns(store.context, [table], WORKER, {})).get(table)!
+    const pace: Pace = { savedAt: 5_000, worker: '', rate: 10, throttledBy: 'latency', waited: 0.5 }
+    const part = { ...freshPart(run), phase: 'entities', seen: 50, total: 100, pace } as const
+    for (const [shard, { tasks }] of driver.shards.entries()) {
+      await tasks.claim(partTask(table), 'worker', 5_000)
+      await tasks.save(partTask(table), 'worker', partToText(part), shard === 0 ? 5_000 : 0)
+    }
+    const report = (await readCleanerReport(store)).indexes.find(({ index }) => index === 'by_tag')!
+    expect(report).not.toHaveProperty('unique')
+    expect(report).not.toHaveProperty('halted')
+    const { inProgress } = report
+    // On each shard 50 entities remain, no rows by the ratio so far, and the check of 100.
+    expect(inProgress).toMatchObject({ rate: 10, timeLeftMs: ((3 * 150) / 10) * 1_000 })
+    const free = { worker: undefined, rate: 0, throttledBy: undefined, waited: 0 }
+    expect(inProgress!.shards).toMatchObject([{ worker: undefined, rate: 10, waited: 0.5 }, free, free])
+  })
+
+  it('the report marks claims, and indexes whose filling is halted', async () => {
+    const byMail = { properties: { mail: 'string' }, shardOn: 'mail', unique: true } as const
+    await store.addIndex(defineIndex('by_mail', byMail))
+    await store.pauseIndex('by_mail')
+    const { indexes } = await readCleanerReport(store)
+    expect(indexes).toMatchObject([
+      { index: 'by_user', state: 'ready' },
+      { index: 'by_mail', state: 'building', halted: true },
+      { index: 'by_mail', state: 'building', unique: true, halted: true },
+    ])
+    expect(indexes[1]).not.toHaveProperty('unique')
+  })
+
+  it('workers are counted once over all shards', async () => {
+    const other = 'index_by_tag'
+    for (const [shard, owner] of ['a', 'b', 'a'].entries())
+      await driver.shards[shard]!.tasks.claim(partTask(TABLE), owner, 5_000)
+    expect(await readWorkers(store, [TABLE, other])).toEqual(
+      new Map([
+        [TABLE, 2],
+        [other, 0],
+      ]),
+    )
   })
 
   it('the report has the number of misfits, and the time of the count', async () => {

@@ -146,13 +146,22 @@ describe('saving the summary', () => {
     time.leap(1)
     await reporter.save()
     expect(saves).toBe(2)
-    for (const news of [tallyOf(1), { ...emptyTally(), removed: 1 }, { ...emptyTally(), fenced: 1 }]) {
-      reporter.count(news)
+    for (const news of [
+      { added: 1 },
+      { removed: 1 },
+      { fenced: 1 },
+      { added: 1, removed: 1 },
+      { added: 1, fenced: 1 },
+      { undecodable: 1 },
+    ]) {
+      const before = saves
+      reporter.count({ ...emptyTally(), ...news })
       await reporter.save()
+      expect(saves).toBe(before + 1)
     }
     reporter.recordError(new Error('any'))
     await reporter.save()
-    expect(saves).toBe(6)
+    expect(saves).toBe(9)
   })
 
   it('counts that come during a save are saved by the next one', async () => {

@@ -114,6 +114,12 @@ describe('a round', () => {
     expect(await roundOf(tailOf({ owner: 'second' }))).toMatchObject({ looked: 1 })
   })
 
+  it('a round reads no entity twice whose rows are right', async () => {
+    await store.put({ user_id: 'ada', published: 1, tags: ['x'] })
+    expect(await roundOf(tailOf())).toMatchObject({ looked: 1, entities: 1, rows: 2 })
+    expect(sent('readBounded')).toEqual([])
+  })
+
   it('the first round begins `lookBackMs` ago', async () => {
     await store.put({ user_id: 'ada', published: 1 })
     time.leap(60_001)

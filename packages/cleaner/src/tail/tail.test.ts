@@ -1,5 +1,7 @@
+import { parseId } from '@looseleaf/core'
 import { wrapShard } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { changeCatalogContents } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'
@@ -15,6 +17,7 @@ import {
   rowsIn,
   found,
 } from '../../test/stores.ts'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { cleanableIndexes, indexTarget } from '../pass/index-target.ts'
 import { createPass } from '../pass/pass.ts'
@@ -178,4 +181,32 @@ test('after the server may have restarted, a round reads the updates of the roun
   expect(await roundOf(store, tail)).toMatchObject({ looked: 1 })
   onPage = () => {}
   expect(await roundOf(store, tail)).toMatchObject({ looked: 2 })
+})
+
+test('a copy of a move is compared by the state at its owner, and entities of the shard by the page', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await openStore({ driver, time: leapingTime(), indexes: [byUser] })
+  const bag = { user_id: 'ada', published: 1 }
+  const [own, copied] = [idOn(store, 0), idOn(store, 1)]
+  await store.put(bag, { id: own })
+  const { version } = await store.put(bag, { id: copied })
+  // The move brings an early state to shard 0, as long as shard 1 serves the bucket.
+  const moves = [{ id: 1, from: 1, to: 0, buckets: '2048-4095', phase: 'both' as const }]
+  await changeCatalogContents(driver, ({ layout, ...contents }) => ({
+    ...contents,
+    layout: { ...layout!, revision: layout!.revision + 1, moves },
+  }))
+  await store.context.catalog.reload()
+  const { epoch } = (await driver.shards[0]!.catalog.load())!
+  const body = store.context.codec.encode({ user_id: 'eve', published: 9 })
+  await driver.shards[0]!.entities.insert([{ id: parseId(copied), version: version - 1, body }], { epoch })
+  const reads: string[] = []
+  const watched = faultyDriver(driver, ({ shard, operation, args }) => {
+    if (operation === 'readBounded') reads.push(`${shard} ${(args[0] as unknown[]).length}`)
+    return undefined
+  })
+  const tailing = await openStore({ driver: watched, time: leapingTime(), indexes: [byUser] })
+  expect(await roundOf(tailing, tailOf(tailing))).toMatchObject({ looked: 2, added: 0, postponed: 0 })
+  // One statement for each owner.
+  expect(reads.toSorted()).toEqual(['0 1', '1 1'])
 })
