@@ -79,6 +79,7 @@ describe('code without mutants', () => {
   it.each([
     ['types', 'interface A { a: "b" } ; type C = "d" | true; const e = f as "g"'],
     ['imports', 'import { a } from "b"'],
+    ['exports of other files', 'export { a } from "b"; export type { C } from "d"; export * from "e"'],
     ['a method that every object has', 'export const b = a.toString()'],
     ['names of properties', 'export const a = { "b-c": 1 }'],
   ])('%s', (_, source) => {

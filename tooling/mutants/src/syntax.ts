@@ -35,7 +35,7 @@ const ERASED = new Set(['ImportDeclaration', 'ExportAllDeclaration'])
 const TRANSPARENT = new Set(['TSAsExpression', 'TSNonNullExpression', 'TSSatisfiesExpression'])
 
 function childrenOf(node: Node): Node[] {
-  if (ERASED.has(node.type)) return []
+  if (ERASED.has(node.type) || isOfAnotherFile(node)) return []
   const children: Node[] = []
   for (const key of visitorKeys[node.type] ?? []) {
     if (key === 'key' && 'computed' in node && !node.computed) continue
@@ -45,6 +45,11 @@ function childrenOf(node: Node): Node[] {
     }
   }
   return children
+}
+
+/** Tells whether a node exports names of another file, as an entry of a package does. */
+function isOfAnotherFile(node: Node): boolean {
+  return node.type === 'ExportNamedDeclaration' && node.source !== null
 }
 
 function isNode(value: unknown): value is Node {
