@@ -91,8 +91,7 @@ export async function claimParts(
   })
 
   const removals = createKeptRemovals(context, (target, count) => {
-    const lease = leases.find((each) => each.target === target)
-    if (lease !== undefined) lease.part.tally.removed += count
+    leases.find((lease) => lease.target === target)!.part.tally.removed += count
     onRemoved(target, shard, count)
   })
   const held = (): typeof leases => leases.filter(({ isHeld }) => isHeld)

@@ -36,8 +36,8 @@ export function createReadings(
   const served = watch.catalog.placement.servedOn(shard)
   const texts = new Map<Part, string>()
   const sets = new Map<string, ReadonlySet<number>>()
-  const textOf = (part: Part): string => texts.get(part) ?? ''
-  const readBy = (part: Part): ReadonlySet<number> | undefined => sets.get(textOf(part))
+  const textOf = (part: Part): string => texts.get(part)!
+  const readBy = (part: Part): ReadonlySet<number> => sets.get(textOf(part))!
   const all = byArrival(served)
   let kept = watch.kept.size
 
@@ -58,12 +58,12 @@ export function createReadings(
   return {
     *of(open) {
       for (const group of Map.groupBy(open, ({ part }) => `${part.addedId} ${textOf(part)}`).values()) {
-        const buckets = readBy((group[0] as PartLease).part)
+        const buckets = readBy(group[0]!.part)
         // By a layout without moves, an entity on the wrong shard is read as well.
         const isRead: Readers['isRead'] = ({ id }) =>
           router.buckets === undefined ||
           watch.catalog.layout?.moves === undefined ||
-          buckets?.has(router.buckets.ofId(id)) === true
+          buckets.has(router.buckets.ofId(id))
         yield { leases: group, isRead }
       }
     },
@@ -73,9 +73,9 @@ export function createReadings(
       for (const { part } of leases)
         read(
           part,
-          bucketsWhere(part.reading ?? {}, (bucket) => watch.kept.has(bucket)),
+          bucketsWhere(part.reading!, (bucket) => watch.kept.has(bucket)),
         )
     },
-    shareOf: (part) => (served.size === 0 ? 1 : (readBy(part)?.size ?? 0) / served.size),
+    shareOf: (part) => (served.size === 0 ? 1 : readBy(part).size / served.size),
   }
 }

@@ -116,7 +116,7 @@ function unreadableBody({ entry }: IndexTarget, { id, reason }: Unreadable): Loo
 /** Ends a round. Returns true if the phase is complete, false if the check has to repeat. */
 function endRound({ target, part }: PartLease, phase: EntityPhase): boolean {
   if (phase === 'entities' || part.missing === 0) {
-    part.read[phase] = unionOfRanges(part.read[phase], bucketsOf(part.reading ?? {}))
+    part.read[phase] = unionOfRanges(part.read[phase], bucketsOf(part.reading!))
     enterPhase(part, phase === 'entities' ? 'dangling' : 'done')
     return true
   }
