@@ -20,6 +20,7 @@ export const cleaner: Equivalents = {
       'Only candidates are looked at.',
   },
   'cleaner/repair/kept-removals': {
+    'createKeptRemovals.validRemovals: removals.length === 0 → false': noWork,
     'createKeptRemovals.settle: waiting?.onWait → waiting.onWait': 'Without it there is one pause.',
   },
   'cleaner/tail/left-to-writers': {
@@ -35,6 +36,10 @@ export const cleaner: Equivalents = {
     'reconcile: remaining.length > 0 && look < MAX_LOOKS → (look < MAX_LOOKS)': noWork,
   },
   'cleaner/clean/shard-scans': {
+    'scanEntities: readings.dropLost() → (nothing)':
+      'The end of the round takes the same buckets away, and what was read of them has its rows.',
+    "endRound: phase === 'entities' || part.missing === 0 → (part.missing === 0)":
+      'Only the check counts missing rows.',
     'workOnPage: leases[0]?.part.addedId ?? 0 → (leases[0]?.part.addedId)': 'No group is empty.',
     'workOnPage: leases[0]?.part → leases[0].part': 'No group is empty.',
     'workOnPage: targets.find(isBuilding) → targets.findLast(isBuilding)':
@@ -55,6 +60,8 @@ export const cleaner: Equivalents = {
     'createTail.revisit: due.length > 0 → true': noWork,
   },
   'cleaner/tail/tail-window': {
+    'updatedPages: since < until → true': 'An empty range of times has no rows.',
+    'updatedPages: since < until → since <= until': 'An empty range of times has no rows.',
     'updatedPages: window.gap.before.updated < oldest → false':
       'A gap that is too old ends without a read either way.',
   },
@@ -70,7 +77,70 @@ export const cleaner: Equivalents = {
       'There is at most one that fits.',
   },
   'cleaner/clean/clean-index': {
+    'finish: filled.length > 0 && !(await makeReady(contex… filled, latestContentsEpoch(catalog), call)) → (!(await makeReady(context, filled, latestContentsEpoch(catalog), call)))':
+      noWork,
+    "finish.isFilled: end.entry.state === 'building' && end.parts.every(({ duplicates }) => duplicates === 0) → (end.parts.every(({ duplicates }) => duplicates === 0))":
+      'An index that is ready stays so.',
+    'finish: mine.length < ends.length → true': 'The catalog is only read once more.',
+    'finish: mine.length < ends.length → mine.length <= ends.length': 'The catalog is only read once more.',
     'waitForFailoverWindow: isFilled && delayMs > 0 → (isFilled)': noTime,
     'waitForFailoverWindow: delayMs > 0 → delayMs >= 0': noTime,
+  },
+  'cleaner/clean/complete-phase': {
+    "workOnShard: upTo === 'dangling' || unread.size === 0 → (unread.size === 0)":
+      'No bucket counts as unread in that phase.',
+    'workOnShard: phasesUpTo(upTo).find((candidate) => leases.some(({ part }) => part.phase === candidate)) → phasesUpTo(upTo).findLast((candidate) => leas…some(({ part }) => part.phase === candidate))':
+      'The parts of the other phase come next.',
+    'openParts: past.filter((part) => part !== undefined) → past': 'A part that is past the phase is there.',
+    "openParts: buckets !== '' → true": 'An index without unread buckets adds no shard.',
+    'openParts: unread.size > 0 → true': 'Without unread buckets no shard is added.',
+  },
+  'cleaner/clean/readings': {
+    'createReadings.read: !sets.has(text) → true': 'It makes an equal set once more.',
+    'createReadings.dropLost: kept === watch.kept.size → false': 'The part keeps the buckets that it has.',
+    'createReadings.dropLost: kept = watch.kept.size → (nothing)': 'The part keeps the buckets that it has.',
+    'createReadings.of.isRead: router.buckets === undefined || watch.catalog.layout?.moves === undefined → (watch.catalog.layout?.moves === undefined)':
+      'A store without buckets has no moves.',
+  },
+  'cleaner/clean/part-lease': {
+    'loadParts: state?.owner → state.owner': 'A part is parsed from a state.',
+    'claimParts: leases.find((lease) => lease.target === target) → leases.findLast((lease) => lease.target === target)':
+      'An index has one lease.',
+  },
+  'cleaner/clean/pace': {
+    "paceFrom: throttleReasons.find((reason) => reason === found['throttledBy']) → throttleReasons.findLast((reason) => reason === found['throttledBy'])":
+      'All reasons differ.',
+  },
+  'cleaner/clean/part': {
+    'partFromText: phases.find((name) => name === stage) → phases.findLast((name) => name === stage)':
+      'All phases differ.',
+  },
+  'cleaner/check/check-page': {
+    'checkEntityPage: missing.length === 0 → false': noWork,
+  },
+  'cleaner/look/inspect': {
+    'compare: byEntity.size === 0 → false': 'Without rows none is found.',
+    'compare: expected.length === 0 && existing.length === 0 → false': noWork,
+  },
+  'cleaner/look/still-missing': {
+    'stillMissing: missing.length === 0 → false': noWork,
+  },
+  'cleaner/look/derive-entity': {
+    'expectedRows: keys.length === 0 → false': 'An index without rows of the entity expects none either way.',
+  },
+  'cleaner/expire/expire-shard': {
+    'expireShard: after !== undefined → true':
+      'Without a place the next round begins at the first row as well.',
+  },
+  'cleaner/pass/tuning': {
+    'tuningOf: Object.hasOwn(TUNING, name) && value !== undefined → (value !== undefined)':
+      'Nobody reads other names from a tuning.',
+  },
+  'cleaner/pass/pass': {
+    'createPass.report: context.driver.shards[context.catalog.latest().placement.shardOfId(id)]?.name → context.driver.shards[context.catalog.latest().placement.shardOfId(id)].name':
+      'An entity is placed on a shard of the store.',
+  },
+  'cleaner/purge/purge-tombstones': {
+    'createPurge: more && last !== undefined → (more)': 'A full page has a last row.',
   },
 }
