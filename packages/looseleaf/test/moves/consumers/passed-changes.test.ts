@@ -34,7 +34,8 @@ async function expectHandledOnce({ store, mover, id }: Opened, isOver: () => boo
   consumed.onChange = () => {
     if (!isOver()) throw new Error('The search engine is down.')
   }
-  await using _ = consumed.start(store, { maxAttempts: 10_000 })
+  // Without pauses that grow, the last retry comes right after the fault.
+  await using _ = consumed.start(store, { maxAttempts: 1_000_000, retryMs: 0 })
   await poll(async () => (await readConsumers(mover))[0]?.shards[0]?.failing).toBe(1)
   await moveUntil(mover, 'emptying')
   await poll(isOver).toBe(true)
@@ -83,26 +84,33 @@ test('a failing change is passed on again if the server of its new shard restart
   let isOver = false
   const faulty = {
     ...shards.factory,
-    connect: async (options: Parameters<typeof shards.factory.connect>[0]) =>
-      faultyDriver(await shards.factory.connect(options), ({ shard, operation, args }) => {
+    connect: async (options: Parameters<typeof shards.factory.connect>[0]) => {
+      const driver = await shards.factory.connect(options)
+      let endLease: () => Promise<unknown> = async () => {}
+      return faultyDriver(driver, ({ shard, operation, args }) => {
         if (shard !== 1) return undefined
         const isMoved = JSON.stringify(args[0] ?? '').includes('/moved')
         // No process reads the letter before the crash.
         if (!isOver && operation === 'loadAll' && isMoved)
           throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard does not answer.')
-        const before = (): void => {
+        const before = async (): Promise<void> => {
           if (isHanging) {
             shards.crash(1)
             isHanging = false
             isOver = true
+            // The crash leaves the lease of the list, which the lost write would have ended.
+            await endLease()
           } else {
+            const [name, owner] = args as [string, string]
+            endLease = () => driver.shards[1]!.tasks.save(name, owner, '', 0)
             shards.hang(1)
             isHanging = true
           }
         }
         const isNext = isHanging ? operation === 'flush' : operation === 'save' && isMoved
         return isNext && !isOver ? { before } : undefined
-      }),
+      })
+    },
   }
   const opened = await storeOf(faulty, shards.factory)
   await expectHandledOnce(opened, () => isOver)
