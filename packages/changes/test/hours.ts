@@ -1,5 +1,5 @@
 import { LooseleafError, type Driver, type Time } from '@looseleaf/core'
-import { DataStore } from '@looseleaf/store'
+import { DataStore, type DataStoreOptions } from '@looseleaf/store'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { consume, type Consumer } from '../src/consumer/consume.ts'
@@ -70,13 +70,16 @@ export class Hours {
   readonly #processes: Process[] = []
   #sleepers: Sleeper[] = []
 
-  async start(): Promise<Process> {
+  async start(
+    options: Pick<DataStoreOptions, 'indexes' | 'codec' | 'observer' | 'onWarning'> = {},
+  ): Promise<Process> {
     const process = new Process(this)
     const driver: Driver = faultyDriver(this.servers, (call) => {
       const { running } = process
       return running === undefined ? this.plan(call) : { before: () => running }
     })
-    process.store = await DataStore.open({ shards: keepOpen(driver), migrate: true, time: process.time })
+    const { time } = process
+    process.store = await DataStore.open({ shards: keepOpen(driver), migrate: true, time, ...options })
     this.#processes.push(process)
     return process
   }

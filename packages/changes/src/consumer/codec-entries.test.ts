@@ -1,41 +1,12 @@
-import { LooseleafError, type Bag, type Codec } from '@looseleaf/core'
-import type { StoredCodecEntry } from '@looseleaf/core/internal'
+import { LooseleafError } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { expect, it } from 'vitest'
+import { entry, referring } from '../../test/referring-codec.ts'
 import { until } from '../../test/search.ts'
 import type { ChangedEntity } from './changed-entity.ts'
 import { consume } from './consume.ts'
-
-const entry: StoredCodecEntry = { id: 'entry-1', kind: 'entry', bytes: Buffer.from('1'), added: 1 }
-
-/** A codec whose bodies all refer to the same codec entry. */
-function referring(isKnown: boolean): Codec {
-  const codec: Codec = {
-    name: 'referring',
-    encode: (bag) => Buffer.from(JSON.stringify(bag)),
-    decode(body) {
-      if (!isKnown) throw new LooseleafError('BODY_UNKNOWN', `The body refers to ${entry.id}.`)
-      return JSON.parse(Buffer.from(body).toString()) as Bag
-    },
-  }
-  return {
-    ...codec,
-    forStore: () => ({
-      ...codec,
-      codecEntries: {
-        writes: false,
-        missing: () => (isKnown ? [] : [entry.id]),
-        learn: () => (isKnown = true),
-        confirm: () => {},
-        wanted: () => [],
-        train: () => entry,
-        known: () => (isKnown ? [entry] : []),
-      },
-    }),
-  }
-}
 
 it('a shard that cannot be asked for codec entries fails no change', async () => {
   const memory = await memoryShards(1).connect()

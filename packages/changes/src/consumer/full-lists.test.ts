@@ -63,3 +63,92 @@ test('a change that finds no room in the full list of the owner is passed on whe
   await mover.close()
   await search.end(store)
 })
+
+/** Failing changes that each shard has to pass on to the other; half of those that a partition may have. */
+const EXCHANGED = 50
+
+test('two shards that have changes to pass on to each other, and whose lists are full, get room by the letters that they can handle', async () => {
+  const search = await Search.begin()
+  const store = await search.openStore()
+  const mover = await DataStore.open({ shards: keepOpen(search.memory), time: leapingTime() })
+  const partitionsOf = async (shard: number, ids: readonly EntityId[]): Promise<readonly number[]> =>
+    (await search.memory.shards[shard]!.entities.checksums(ids.map(parseId))).map(
+      (row) => row!.addedId % PARTITIONS,
+    )
+  const plans = [PLAN, { from: 1, to: 0, buckets: '3000' }]
+  const exchanged = await Promise.all(
+    plans.map(async ({ from, to, buckets }) => {
+      const isIn = entitiesIn(store.context, buckets)
+      let first = store.newId()
+      while (!isIn(parseId(first))) first = store.newId()
+      const near = (count: number): EntityId[] =>
+        Array.from({ length: count }, () => store.newId({ near: first }))
+      // Put in the order of their ids, in which they are copied, so that those of one partition meet in one again.
+      const all = near(EXCHANGED * PARTITIONS).toSorted()
+      for (const id of all) await store.put({}, { id })
+      const partitions = await partitionsOf(from, all)
+      return { to, ids: all.filter((_, i) => partitions[i] === 0), near }
+    }),
+  )
+  const failing = new Set(exchanged.flatMap(({ ids }) => ids))
+  let isDown = true
+  const errors: string[] = []
+  const consumer = search.start(
+    store,
+    ({ id, entity }) => {
+      if (isDown && (entity === undefined || failing.has(id))) throw new Error('The search engine is down.')
+    },
+    {
+      leaseMs: 300,
+      retryMs: 0,
+      maxAttempts: 1_000_000,
+      onError: (error) => void errors.push(messageOf(error)),
+    },
+  )
+  const failingOn = (): readonly unknown[] => consumer.status().shards.map((shard) => shard.failing)
+  await until(() => failingOn().every((count, shard) => count === exchanged[shard]!.ids.length))
+  // Neither shard passes anything on before both lists are full.
+  search.plan = ({ operation, args: [ids] }) =>
+    operation === 'checksums' && (ids as readonly Uint8Array[]).some((of) => failing.has(formatId(of)))
+      ? gone
+      : undefined
+  for (const plan of plans) expect(await mover.shards.move(plan)).toMatchObject({ state: 'emptying' })
+  const lists = await Promise.all(
+    exchanged.map(async ({ to, ids, near }) => {
+      const [partition, ...others] = new Set(await partitionsOf(to, ids))
+      expect(others).toEqual([])
+      const other = near(MAX_LETTERS + 50).map((id): Failing => ({
+        id,
+        version: 1,
+        attempts: 1,
+        error: '',
+        failedAt: 1,
+      }))
+      const place = { shard: to, partition: partition!, list: 'moved' } as const
+      const add = (some: readonly Failing[]): Promise<unknown> =>
+        addLetters(store.context, 'search', place, some, {})
+      const letters = async (): Promise<readonly string[]> =>
+        (await readLetters(store.context, 'search', to, [partition!], {})).moved
+          .get(partition!)!
+          .map(({ id }) => id)
+      await add(other.slice(0, MAX_LETTERS))
+      await until(async () => (await letters()).length < MAX_LETTERS)
+      await add(other.slice(MAX_LETTERS))
+      expect(await letters()).toHaveLength(MAX_LETTERS)
+      return { ...place, ids, letters }
+    }),
+  )
+  search.plan = () => undefined
+  for (const { shard, partition } of lists)
+    await until(() =>
+      errors.some((text) => text.includes(`partition ${partition} of memory ${shard} has too many`)),
+    )
+  isDown = false
+  for (const { ids, letters } of lists)
+    await until(async () => {
+      const found = new Set(await letters())
+      return ids.every((id) => found.has(id))
+    })
+  await mover.close()
+  await search.end(store)
+})

@@ -22,10 +22,13 @@ let context: EngineContext
 let now: number
 let isSilent: boolean
 let partition: HeldPartition
+/** Called with each save of the partitions. */
+let onSave: () => void
 
 beforeEach(async () => {
   memory = await memoryShards(3).connect()
   isSilent = false
+  onSave = () => {}
   const faulty = faultyDriver(memory, ({ shard }) => (isSilent && shard === 2 ? gone : undefined))
   store = await DataStore.open({ shards: keepOpen(faulty), migrate: true, deleteDelayMs: DELAY_MS })
   now = store.context.time.now()
@@ -60,7 +63,7 @@ function createPassing(end = (): number => END): PassedChanges {
     shard: 0,
     consumer: 'search',
     moved,
-    leases: { save: async () => {} },
+    leases: { save: async () => onSave() },
   })
 }
 
@@ -145,4 +148,29 @@ test('a process with an old layout passes a change to the shard that has its ent
   expect(context.catalog.current().placement.shardOfId(parseId(id))).toBe(1)
   await pass(createPassing())
   expect([await lettersOn(1), await lettersOn(2)]).toEqual([[], [id]])
+})
+
+test('the places are saved before a change is passed on, and the change after that', async () => {
+  const { id } = fail(idOn(1))
+  const saved: unknown[] = []
+  onSave = () => void saved.push(partition.failing.get(id)?.passed?.to)
+  await pass(createPassing())
+  expect(saved).toEqual([undefined, 1])
+})
+
+test('the changes of a partition that is lost by the save before are not passed on', async () => {
+  const { id } = fail(idOn(1))
+  onSave = () => {
+    partition.isHeld = false
+  }
+  await pass(createPassing())
+  expect([await lettersOn(1), partition.failing.get(id)?.passed]).toEqual([[], undefined])
+})
+
+test('only changes that stay for the time of a failover do not count among those of a partition', async () => {
+  fail(idOn(1), { to: 1, at: now, behind: END })
+  fail(idOn(1), { to: 1, at: now, behind: END - 1 })
+  fail(idOn(1))
+  expect(createPassing().countOpen(partition)).toBe(2)
+  expect(createPassing(() => Infinity).countOpen(partition)).toBe(3)
 })

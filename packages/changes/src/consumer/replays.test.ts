@@ -17,6 +17,8 @@ let own: number
 let other: number
 let partition: HeldPartition
 let replays: Replays
+/** Called with each save of the partitions. */
+let onSave: () => Promise<void> | void
 /** Entities that have left the shard. */
 let departed: Set<string>
 
@@ -31,8 +33,9 @@ beforeEach(async () => {
   const place = { updated: 1, addedId: 0 }
   partition = { number: other, place, since: 1, failing: new Map(), isHeld: true }
   departed = new Set()
+  onSave = () => {}
   replays = createReplays(store.context, 'search', shard, {
-    leases: { save: async () => {} },
+    leases: { save: async () => onSave() },
     passing: { isOver: (change) => departed.has(change.id) },
   })
 })
@@ -113,4 +116,12 @@ test('a letter stays while the list of the partition that has its entity is full
   await takeAll()
   expect(partition.failing.size).toBe(0)
   expect(await lettersIn(other, 'dead')).toEqual([[id, 7]])
+})
+
+test('a failing change stays with its partition while the list of the one that has its entity is full', async () => {
+  const ids = Array.from({ length: 10_000 }, () => store.newId())
+  await addLetters(store.context, 'search', { shard, partition: own, list: 'moved' }, ids.map(failing), {})
+  partition.failing.set(id, failing(id))
+  expect((await replays.withoutMisplaced(new Map([[id, partition]]), {})).size).toBe(0)
+  expect([...partition.failing.keys()]).toEqual([id])
 })
