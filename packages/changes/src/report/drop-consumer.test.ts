@@ -16,6 +16,7 @@ import { dropConsumer } from './manage-consumers.ts'
 /* A simulated clock, because the leases of a drop expire after half a minute. */
 
 const SECOND = 1_000
+const MINUTE = 60 * SECOND
 
 let hours: Hours
 let processA: Process
@@ -175,4 +176,49 @@ it('two processes that register one name at the same time, with different `from`
   expect(second).toEqual(first)
   for (const { consumers } of [processA, processB])
     expect(consumers[0]!.status().shards.map(({ partitions }) => partitions)).toEqual([4, 4])
+})
+
+it('a drop resolves only after it has released its leases', async () => {
+  await leavePlaces()
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  hours.plan = ({ operation, args }) =>
+    operation === 'saveAll' && args[2] === 0 ? { before: () => held } : undefined
+  let isOver = false
+  const dropping = dropConsumer(processA.store, 'search').then(() => (isOver = true))
+  await hours.pass(SECOND)
+  expect(isOver).toBe(false)
+  release()
+  await hours.pass(SECOND)
+  await dropping
+  expect(await codeOf(dropConsumer(processA.store, 'search'))).toBe('NOT_FOUND')
+})
+
+it('a drop that takes longer than its lease fails if a process has taken up the consumer, and restores the other places', async () => {
+  const ids = await putMany(10)
+  await leavePlaces()
+  const [name] = placeNames
+  let isSlow = true
+  hours.plan = ({ shard, operation }) => {
+    if (shard !== 1 || operation !== 'saveAll' || !isSlow) return undefined
+    isSlow = false
+    return {
+      async before() {
+        await hours.sleep(processA, 31 * SECOND, undefined)
+        await tasksOf(1).claim(name!, 'another process', MINUTE)
+      },
+    }
+  }
+  const failure = dropConsumer(processA.store, 'search').catch((error: unknown) => error)
+  await hours.pass(40 * SECOND)
+  expect(await failure).toMatchObject({
+    code: 'SHARD_BUSY',
+    shard: 'reference shard 1',
+    message:
+      'Dropping the consumer search took longer than its lease on shard reference shard 1, and a process has started it again. Stop that process, and drop the consumer again.',
+  })
+  await hours.pass(MINUTE)
+  const later = await putMany(5)
+  const handled = await handledFromBeginning()
+  expect([...later].filter((id) => !handled.has(id))).toEqual([])
+  expect([...ids].filter((id) => handled.has(id))).toEqual([])
 })
