@@ -27,7 +27,7 @@ export function createExpiryTimer(
       if (left <= 0) break
       await time.sleep(Math.min(left, LOOK_MS), signal)
     }
-    if (!signal.aborted) onExpired()
+    onExpired()
   }
 
   function stop(): void {

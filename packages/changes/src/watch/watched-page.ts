@@ -107,7 +107,6 @@ export function createCurrentPage(
           // Poll: when a cleaner writes a pending index row, no entity changes, so the listener is not called.
           isStale = true
           await context.time.sleep(RETRY_MS)
-          continue
         }
         if (items.some(({ id }) => changedDuringRead.has(id))) isStale = true
       } catch (error) {
@@ -157,7 +156,7 @@ export function createCurrentPage(
         }
         const onAbort = (): void => waiter.reject(abortedError(signal))
         waiting.add(waiter)
-        signal?.addEventListener('abort', onAbort, { once: true })
+        signal?.addEventListener('abort', onAbort)
       })
     },
     enter() {
