@@ -113,3 +113,42 @@ test("nulls: 'skip' makes the same index as no nulls", () => {
     defineKind('issue', { schema, indexes: { byTitle: { by: [{ title }] } } } as never).indexes[0]?.properties
   expect(of({ type: 'string', nulls: 'skip' })).toEqual(of('string'))
 })
+
+test('a schema that is a function, and as many former names as a list takes, are accepted', () => {
+  const arktype = Object.assign(() => ({}), schema)
+  const formerly = Array.from({ length: 15 }, (_, n) => `n${n}`)
+  expect(defineKind('issue', { schema: arktype as typeof schema, formerly }).shape.names).toEqual([
+    'issue',
+    ...formerly,
+  ])
+})
+
+test.each([
+  [/takes options as an object/, 7],
+  [/option schema of .* has to be one that implements/, { schema: 7 }],
+  [/option schema of .* has to be one that implements/, { schema: { '~standard': {} } }],
+  [/option upgrades of .* has to be an array of functions/, { schema, upgrades: [() => ({}), 1] }],
+  [/option expires of .* has to be the path of a time/, { schema, expires: '' }],
+  [/takes no `near`/, { schema, indexes: { byTitle: { by: [{ title: 'string' }], near: true } } }],
+  [
+    /needs each property once/,
+    { schema, indexes: { a: { by: [{ title: 'string' }, { title: 'string' }] } } },
+  ],
+  [/needs each property once/, { schema, indexes: { a: { by: [{}] } } }],
+  [/a name such as byAuthor/, { schema, indexes: { Title: { by: [{ title: 'string' }] } } }],
+])('defineKind refuses a definition of a program without types: %s', (message, options) => {
+  expect(() => defineKind('issue', options as never)).toThrow(message)
+})
+
+test('a collection needs a store that queries and updates', () => {
+  const kind = defineKind('issue', { schema })
+  for (const store of [{}, { query() {} }, { update() {} }])
+    expect(() => kind.in(store as never)).toThrow('in of kind issue takes a DataStore; got an object')
+})
+
+test('a word of the name of an index stands after an underscore in the store', () => {
+  const indexes = { byTitleAndStatus: { by: [{ title: 'string' }, { status: 'string' }] } } as const
+  expect(defineKind('issue', { schema, indexes }).indexes.map(({ name }) => name)).toEqual([
+    'issue_by_title_and_status',
+  ])
+})

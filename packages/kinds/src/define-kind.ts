@@ -274,7 +274,7 @@ function kindIndex(
       `An index of a kind has a name such as byAuthor: letters and digits, a lower case letter first; got "${key}" of ${kind}.`,
     )
   }
-  if (Object.hasOwn(RESERVED, key)) {
+  if ((RESERVED as Readonly<Record<string, true | undefined>>)[key] === true) {
     throw badIndex(`Index ${key} of ${kind} needs another name: a collection has a call with this name.`)
   }
   const subject = `Index ${key} of ${kind}`

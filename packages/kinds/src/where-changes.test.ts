@@ -105,3 +105,28 @@ test('an error that every entity would meet ends the call, after the cursor of t
     { done: 2, failed: [], complete: true, cursor: 'second' },
   ])
 })
+
+test.each([
+  'BAD_ID',
+  'BAD_INDEX_VALUE',
+  'BAD_OPTION',
+  'BAD_PROPERTY',
+  'BODY_DAMAGED',
+  'BODY_TOO_LARGE',
+  'BODY_UNKNOWN',
+  'DUPLICATE_KEY',
+  'SCHEMA_MISMATCH',
+] as const)('an error %s of one entity does not end the call', async (code) => {
+  const error = new LooseleafError(code, 'It is wrong.')
+  const { result } = changing([{ items: [itemOf('a'), itemOf('b')] }], ({ id }) =>
+    id === 'a' ? { ok: false, error } : fine,
+  )
+  expect(await result).toEqual({ done: 1, failed: [{ id: 'a', error }], complete: false })
+})
+
+test('the first hundred failed entities are listed', async () => {
+  const items = Array.from({ length: 101 }, (_, n) => itemOf(`${n}`))
+  const { result } = changing([{ items }], () => ({ ok: false, error: new Error('no') }))
+  const { failed, done } = await result
+  expect([failed.length, failed.at(-1)!.id, done]).toEqual([100, '99', 0])
+})

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { EntityId } from '@looseleaf/core'
-import type { BatchWrite } from '@looseleaf/store'
+import { unchanged, type BatchWrite } from '@looseleaf/store'
+import { prepared, type PreparedWrite } from '@looseleaf/store/internal'
 import { expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { defineKind, typed, type ItemOf } from '../src/index.ts'
@@ -163,4 +164,89 @@ test('a batch is refused while the store lacks a unique index of one of its kind
     accounts.writes.insert({ group, name: 'ada', cents: 1 }),
   ])
   await expect(batch).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND', item: 1 })
+})
+
+test('an entity that is checked, or kept by its edit, is the result of its write', async () => {
+  const { store, accounts, ada, bob } = await openAccounts()
+  const { writes } = accounts
+  expect(await store.batch([writes.check(ada), writes.check(bob.id)])).toEqual([ada, bob])
+  expect(await store.batch([writes.update(bob.id, () => unchanged)])).toEqual([bob])
+})
+
+test('an entity that does not exist is refused by every write but an insert, a put and a delete', async () => {
+  const { store, group, accounts } = await openAccounts()
+  const { writes } = accounts
+  const value = (name: string) => ({ group, name, cents: 1 })
+  const missing = accounts.newId({ group })
+  for (const write of [writes.update(missing, { cents: 1 }), writes.check(missing)])
+    await expect(store.batch([write])).rejects.toMatchObject({ code: 'NOT_FOUND', entity: missing })
+  expect(await store.batch([writes.delete(missing)])).toEqual([false])
+  const [put] = await store.batch([writes.put(value('put'), { id: missing })])
+  expect(await accounts.get(missing)).toEqual(put)
+  const [inserted, fresh] = await store.batch([writes.insert(value('new')), writes.put(value('other'))])
+  expect(await accounts.getMany([inserted.id, fresh.id])).toEqual([inserted, fresh])
+})
+
+test('a put of a batch replaces an expired entity, and a delete finds none', async () => {
+  const { store, group, transfers } = await openAccounts()
+  const { writes } = transfers
+  const expired = await transfers.insert({ group, cents: 1, until: new Date(0) })
+  expect(await store.batch([writes.delete(expired.id)])).toEqual([false])
+  const [put] = await store.batch([writes.put({ group, cents: 2 }, { id: expired.id })])
+  expect(await transfers.get(expired.id)).toEqual(put)
+})
+
+test('writes of a kind without near are placed in the bucket of their batch', async () => {
+  const Plain = defineKind('plain', { schema: typed<{ n: number }>() })
+  const store = await openStore(Plain)
+  const { writes } = Plain.in(store)
+  const [one, two] = await store.batch([writes.insert({ n: 1 }), writes.put({ n: 2 })])
+  expect([one.n, two.n]).toEqual([1, 2])
+  expect(one.id.slice(15, 18)).toBe(two.id.slice(15, 18))
+})
+
+test('a write of a batch refuses an entity that a newer program has brought to another shape', async () => {
+  const Old = defineKind('old', { schema: typed<{ n: number }>(), upgrades: [] })
+  const New = defineKind('old', { schema: typed<{ n: number }>(), upgrades: [(bag) => bag] })
+  const store = await openStore(Old)
+  const { id } = await New.in(store).insert({ n: 1 })
+  const { writes } = Old.in(store)
+  for (const write of [writes.update(id, { n: 2 }), writes.put({ n: 2 }, { id }), writes.check(id)])
+    await expect(store.batch([write])).rejects.toMatchObject({ code: 'SCHEMA_MISMATCH', entity: id })
+})
+
+test('only an update of any version adds up if its batch is repeated', async () => {
+  const { group, accounts, ada } = await openAccounts()
+  const { writes } = accounts
+  const { id, version } = ada
+  const value = { group, name: 'eve', cents: 1 }
+  const contentOf = (write: BatchWrite<unknown>): unknown => {
+    const { name, id: of, ifVersion, addsUp } = write[prepared] as PreparedWrite<unknown>
+    return [name, of, ifVersion, addsUp]
+  }
+  expect(
+    [
+      writes.insert(value),
+      writes.insert(value, { id }),
+      writes.put(value),
+      writes.put(ada),
+      writes.put(value, { id }),
+      writes.update(id, { cents: 2 }),
+      writes.update(ada, { cents: 2 }),
+      writes.delete(id),
+      writes.delete(ada),
+      writes.check(ada),
+    ].map(contentOf),
+  ).toEqual([
+    ['insert', undefined, undefined, false],
+    ['insert', id, undefined, false],
+    ['put', undefined, undefined, false],
+    ['put', id, version, false],
+    ['put', id, undefined, false],
+    ['update', id, undefined, true],
+    ['update', id, version, false],
+    ['delete', id, undefined, false],
+    ['delete', id, version, false],
+    ['check', id, version, false],
+  ])
 })

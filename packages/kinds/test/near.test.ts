@@ -221,8 +221,25 @@ describe('the option near', () => {
       byTenant: { by: [{ tenant: 'string' }] },
       byFolded: { by: [{ tenant: { type: 'string', key: 'lower' } }] },
     } as const
-    expect(() => defineKind('job', { schema, indexes, near: 'tenant' })).toThrow(/in different forms/)
+    expect(() => defineKind('job', { schema, indexes, near: 'tenant' })).toThrow(
+      "in different forms; write near as { tenant: 'string' } to choose one.",
+    )
     expect(defineKind('job', { schema, indexes, near: { tenant: 'string' } }).near?.type).toBe('string')
+  })
+
+  test('a type is refused if every index has the property under a key function', () => {
+    const indexes = { byFolded: { by: [{ tenant: { type: 'string', key: 'lower' } }] } } as const
+    expect(() => defineKind('job', { schema, indexes, near: { tenant: 'string' } })).toThrow(
+      'An index has it as the key lower of the type string, so its rows would be elsewhere.',
+    )
+    expect(defineKind('job', { schema, indexes, near: 'tenant' }).indexes[0]?.near).toBe(true)
+  })
+
+  test('an index on the elements of an array, or with another type, does not stand by the near property', () => {
+    const lists = typed<{ tags: string[]; tenant: string }>()
+    const indexes = { byTag: { by: [{ tags: 'string[]' }] } } as const
+    const kind = defineKind('job', { schema: lists, indexes, near: 'tags' as never })
+    expect([(kind as AnyKind).near?.type, kind.indexes[0]?.near]).toEqual(['uuid', undefined])
   })
 
   test('a near property without an index is a uuid, unless it has a type', () => {
