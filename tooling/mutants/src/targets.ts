@@ -73,7 +73,7 @@ const MUTATED_CODE: readonly MutatedCode[] = [
     code: ['packages/changes/src/{consumer,records,report,watch}/*.ts'],
     tests: [
       'packages/changes/src/**/*.test.ts',
-      'packages/looseleaf/test/{consumed-kinds,moves/consumers/!(*.int)}.test.ts',
+      'packages/looseleaf/test/{consumed-kinds,consumers-of-removed-shards,moves/consumers/!(*.int)}.test.ts',
     ],
   },
   {
