@@ -140,6 +140,10 @@ test.each([
   expect(() => defineKind('issue', options as never)).toThrow(message)
 })
 
+test('defineKind refuses a name that is no text', () => {
+  expect(() => defineKind(undefined as never, { schema })).toThrow('defineKind takes a name of up to 30')
+})
+
 test('a collection needs a store that queries and updates', () => {
   const kind = defineKind('issue', { schema })
   for (const store of [{}, { query() {} }, { update() {} }])

@@ -9,4 +9,5 @@ test('a kind whose entities do not expire does not read the holder of a key', as
   const expiry = createExpiry(store, { expires: undefined, isOf: () => true } as unknown as Shape)
   const taken = new LooseleafError('DUPLICATE_KEY', 'The key is taken.')
   expect(await expiry.removesExpired(taken, undefined)).toBe(false)
+  await expect(expiry.replaceExpired(() => Promise.reject(taken), undefined)).rejects.toBe(taken)
 })

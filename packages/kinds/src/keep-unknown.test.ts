@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { applyPatch, unknownOf, withUnknown } from './keep-unknown.ts'
+import { agrees, applyPatch, unknownOf, withUnknown } from './keep-unknown.ts'
 import { unset } from './unset.ts'
 
 describe('a patch', () => {
@@ -171,6 +171,30 @@ describe('a patch', () => {
       { l: [{ a: 1, x: 8 }, { a: 1, x: 9 }, { a: 2 }] },
     ],
     [
+      'keeps the unknown properties of equal elements of which one is missing',
+      {
+        l: [
+          { a: 1, x: 8 },
+          { a: 1, x: 8 },
+        ],
+      },
+      { l: [{ a: 1 }, { a: 1 }] },
+      { l: [{ a: 1 }] },
+      { l: [{ a: 1, x: 8 }] },
+    ],
+    [
+      'matches elements that look alike by their positions first, and the others by their order',
+      {
+        l: [
+          { a: 1, x: 8 },
+          { a: 1, x: 9 },
+        ],
+      },
+      { l: [{ a: 1 }, { a: 1 }] },
+      { l: [{ b: 2 }, { a: 1 }, { a: 1 }] },
+      { l: [{ b: 2 }, { a: 1, x: 9 }, { a: 1, x: 8 }] },
+    ],
+    [
       'does not carry unknown properties of a moved element to a new one',
       { l: [{ a: 1, x: 8 }] },
       { l: [{ a: 1 }] },
@@ -322,6 +346,63 @@ describe('the output of a schema', () => {
       { l: [{ a: 1, b: 0, x: 9 }] },
     ],
     [
+      'gets the unknown properties of moved elements with objects that have none',
+      {
+        l: [
+          { a: 1, x: 7, o: { b: 1 } },
+          { a: 2, o: { b: 2 } },
+        ],
+      },
+      {
+        l: [
+          { a: 1, o: { b: 1 } },
+          { a: 2, o: { b: 2 } },
+        ],
+      },
+      {
+        l: [
+          { a: 1, x: 7, o: { b: 1 } },
+          { a: 2, o: { b: 2 } },
+        ],
+      },
+      {
+        l: [
+          { a: 2, o: { b: 2 } },
+          { a: 1, o: { b: 1 } },
+        ],
+      },
+      {
+        l: [
+          { a: 2, o: { b: 2 } },
+          { a: 1, x: 7, o: { b: 1 } },
+        ],
+      },
+    ],
+    [
+      'gets nothing of a list within a list that the schema has sorted',
+      { l: [[{ a: 1, x: 7 }, { a: 2 }]] },
+      { l: [[{ a: 1 }, { a: 2 }]] },
+      { l: [[{ a: 1, x: 7 }, { a: 2 }]] },
+      { l: [[{ a: 2 }, { a: 1 }]] },
+      { l: [[{ a: 2 }, { a: 1 }]] },
+    ],
+    [
+      'stays if it is no list any more',
+      { l: [{ a: 1, x: 7 }] },
+      { l: [{ a: 1 }] },
+      { l: [{ a: 1, x: 7 }] },
+      { l: 'a' },
+      { l: 'a' },
+    ],
+    [
+      'keeps its own value under a name that was unknown before',
+      { a: 1, x: { b: 1 } },
+      { a: 1 },
+      { a: 2, x: { b: 1 } },
+      { a: 2, x: { b: 5 } },
+      { a: 2, x: { b: 5 } },
+    ],
+    [
       'stays cut if the missing elements cannot be identified',
       { l: [{ x: 8 }, { x: 9 }] },
       { l: [{}, {}] },
@@ -337,4 +418,19 @@ describe('the output of a schema', () => {
 test('an object in the place of a stored value that is none gets no unknown names', () => {
   const unknown = unknownOf({ o: { a: 1, x: 9 } }, { o: { a: 1 } })
   expect(withUnknown(unknown, { o: null }, { o: { a: 1 } })).toEqual({ o: { a: 1 } })
+})
+
+test.each<[unknown, unknown, boolean]>([
+  [{ a: 1, b: 2 }, { a: 1, c: 3 }, true],
+  [{ a: 1, b: 2 }, { a: 1, b: 3 }, false],
+  [[1, { a: 1 }], [1, { b: 2 }], true],
+  [[1, 2], [1, 3], false],
+  [[1], [1, 2], false],
+  [{ valueOf: 1 }, {}, true],
+  [{}, [], false],
+  [[], {}, false],
+  [{}, 5, false],
+  [5, 5, true],
+])('the output %j for %j agrees: %s', (output, full, isAgreed) => {
+  expect(agrees(output, full)).toBe(isAgreed)
 })

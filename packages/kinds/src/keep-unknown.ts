@@ -73,12 +73,9 @@ export function unknownOf(stored: unknown, known: unknown, into: Unknown = { nam
   if (stored === known) return into
   if (isPlainObject(stored) && isPlainObject(known)) {
     for (const [name, value] of Object.entries(stored)) {
-      if (!Object.hasOwn(known, name)) {
-        into.names.set(name, true)
-        continue
-      }
       const within = into.names.get(name)
-      if (within !== true) into.names.set(name, unknownOf(value, known[name], within))
+      if (!Object.hasOwn(known, name)) into.names.set(name, true)
+      else if (within !== true) into.names.set(name, unknownOf(value, known[name], within))
     }
   } else if (Array.isArray(stored) && Array.isArray(known) && stored.length === known.length) {
     for (const [i, item] of stored.entries()) unknownOf(item, known[i], into)

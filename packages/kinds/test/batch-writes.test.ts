@@ -192,6 +192,9 @@ test('a put of a batch replaces an expired entity, and a delete finds none', asy
   const { writes } = transfers
   const expired = await transfers.insert({ group, cents: 1, until: new Date(0) })
   expect(await store.batch([writes.delete(expired.id)])).toEqual([false])
+  await expect(store.batch([writes.put({ ...expired, cents: 2 })])).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+  })
   const [put] = await store.batch([writes.put({ group, cents: 2 }, { id: expired.id })])
   expect(await transfers.get(expired.id)).toEqual(put)
 })
@@ -249,4 +252,12 @@ test('only an update of any version adds up if its batch is repeated', async () 
     ['delete', id, version, false],
     ['check', id, version, false],
   ])
+})
+
+test('an entity whose id is given may be anywhere, also without its place', async () => {
+  const { store, transfers } = await openAccounts()
+  const id = store.newId()
+  await store.batch([transfers.writes.insert({ cents: 1 } as never, { id })])
+  expect(await transfers.get(id)).toMatchObject({ cents: 1 })
+  expect(() => transfers.writes.insert({ cents: 1 } as never)).toThrow('placed near its property group')
 })

@@ -39,6 +39,7 @@ test('every call of a collection refuses unknown options by its name', async () 
       name,
       { code: 'BAD_OPTION', message: expect.stringContaining(`${name} has no option "limt"`) },
     ])
+  expect(() => issues.changes({ kinds: ['note'] } as object)).toThrow('changes has no option "kinds"')
   expect(await issues.get(id)).toMatchObject({ title: 'A' })
   expect(await issues.byProject.count({ project: 'p' })).toBe(1)
 })

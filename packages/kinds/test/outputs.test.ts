@@ -79,6 +79,7 @@ test('a value that may be an output already is refused with its path, and nothin
     code: 'BAD_OPTION',
   })
   await expect(orders.insert(item, { id: store.newId() })).rejects.toMatchObject(refused)
+  await expect(orders.upsert(store.newId(), item, { note: 'x' })).rejects.toMatchObject(refused)
   const line = { _kind: 'order', note: '', lines: [{ sku: 'a', price: 100 }] }
   expect(() => Order.shape.taken(line, undefined)).toThrow(/lines\.0\.price: the schema changes this value/)
   expect(await orders.get(item.id)).toEqual(item)

@@ -108,6 +108,8 @@ test('a call with many entities may be retried only if its other writes may be r
   expect(await retryable('update', () => issues.updateMany(ids, () => ({ project: 'r' })))).toBe(false)
   const later = (await issues.get(id))!
   expect(await retryable('update', () => issues.updateMany([ids[0]!, later], { project: 's' }))).toBe(false)
+  const patch = { ...(await issues.get(id))!, project: 't' }
+  expect(await retryable('update', () => issues.updateMany([id, id], patch))).toBe(false)
   expect(await retryable('delete', () => issues.deleteMany(ids))).toBe(true)
 })
 
