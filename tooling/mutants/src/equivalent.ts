@@ -1,7 +1,9 @@
 import type { Mutant } from './mutant.ts'
+import { changes } from './equivalent/changes.ts'
 import { cleaner } from './equivalent/cleaner.ts'
 import { drivers } from './equivalent/drivers.ts'
 import { indexEngine } from './equivalent/index-engine.ts'
+import { kinds } from './equivalent/kinds.ts'
 import { moves } from './equivalent/moves.ts'
 import { store } from './equivalent/store.ts'
 
@@ -11,7 +13,15 @@ import { store } from './equivalent/store.ts'
  */
 export type Equivalents = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-const ALL: Equivalents = { ...cleaner, ...drivers, ...indexEngine, ...moves, ...store }
+const ALL: Equivalents = {
+  ...changes,
+  ...cleaner,
+  ...drivers,
+  ...indexEngine,
+  ...kinds,
+  ...moves,
+  ...store,
+}
 
 /** Returns why a mutant is equivalent; undefined if a test must kill it. */
 export function reasonFor({ file, name }: Pick<Mutant, 'file' | 'name'>): string | undefined {

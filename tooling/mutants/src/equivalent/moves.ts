@@ -15,17 +15,6 @@ const isComing = 'A departure that is due has a record that comes.'
 
 /** Reasons of moves, batches and local rows. */
 export const moves: Equivalents = {
-  'changes/consumer/due-rows': {
-    'createReadDueRows: rows.get(id)?.version → rows.get(id).version': 'Every due change has a row by then.',
-  },
-  'changes/consumer/row-handler': {
-    'createRowHandler.isWanted: partition.failing.size > 0 && partition.failing.has(formatId(row.id)) → (partition.failing.has(formatId(row.id)))':
-      'A shortcut: without it the same is computed.',
-  },
-  'changes/consumer/places': {
-    'earliestOf: comparePlaces(place, earliest) < 0 → comparePlaces(place, earliest) <= 0':
-      'Two places that compare as equal are the same.',
-  },
   'driver-kysely/local-rows/local-rows': {
     'createLocalRows.statementsOf: tables.size === 0 → false': 'A shortcut: without it the same is computed.',
     'createLocalRows.statementsOf: a.spec.table < b.spec.table → a.spec.table <= b.spec.table':

@@ -122,21 +122,8 @@ export const store: Equivalents = {
     'failureUnlessDropped: indexes.find((entry) => entry.table === table) → indexes.findLast((entry) => entry.table === table)':
       oneOfEach,
   },
-  'changes/records/registry': {
-    'register: isComplete(complete) → false': 'Another reading finds the same registration.',
-  },
   'driver-kysely/entities/entity-calls': {
     'entityCalls.select: rest.length === 0 → false': shortcut,
-  },
-  'kinds/identity': {
-    'placesOf: taken.size === stored.length || taken.size === now.length → (taken.size === stored.length)':
-      shortcut,
-  },
-  'kinds/keep-unknown': {
-    'withCarried: place === undefined → false': 'An element without a stored one carries nothing.',
-  },
-  'kinds/unique-check': {
-    'createUniqueCheck.problem: unique.length === 0 || indexes === checked → (unique.length === 0)': shortcut,
   },
   'protocol/row-pages': {
     'pagesOfRows: place !== undefined && { after: place } → ({ after: place })':
