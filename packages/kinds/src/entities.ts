@@ -17,6 +17,7 @@ import {
   optionKinds,
   throwIfAborted,
   toError,
+  untilSignal,
   valuesOf,
   type OptionKinds,
 } from '@looseleaf/core/internal'
@@ -305,7 +306,11 @@ export function createEntities(
     intersect: createIntersect(store, shape, indexes),
     changes(options = {}) {
       checkOptions('changes', options, CHANGES)
-      return changesOf(store.changes({ ...options, kinds: shape.names }), shape, isVisible, onWarning)
+      return untilSignal(
+        () => options.signal,
+        (signal) =>
+          changesOf(store.changes({ ...options, signal, kinds: shape.names }), shape, isVisible, onWarning),
+      )
     },
     itemOf(entity) {
       if (!isRecord(entity) || metaOf(entity as Entity) === undefined)

@@ -37,3 +37,11 @@ test('close waits for updateWhere, and for calls that read before they write', a
     isLooseleafError(error, 'CLOSED'),
   )
 })
+
+test('`return` ends an iterator of the changes of a kind while its `next` waits', async () => {
+  const store = await openStore(Issue)
+  const changes = Issue.in(store).changes()[Symbol.asyncIterator]()
+  const waiting = changes.next()
+  await changes.return?.()
+  expect(await waiting).toEqual({ done: true, value: undefined })
+})

@@ -279,8 +279,8 @@ export class DataStore extends StoreQueries {
   /**
    * Yields the changes of all entities without end, beginning at `from`. Each is delivered at least once, in the order of the entity's
    * versions, with the state when it is read; intermediate states may be skipped. Misses no committed write, however slow it was. Retries
-   * transient errors (`onRetry`). Leave the loop to end it, or fire its `signal`, which ends the loop without an error. Closing the store
-   * ends it with `CLOSED`.
+   * transient errors (`onRetry`). Leave the loop to end it, or fire its `signal`, which ends the loop without an error, as `return` of the
+   * iterator does during a wait. Closing the store ends it with `CLOSED`.
    */
   changes(options: ChangesOptions = noOptions): AsyncIterable<EntityChange> {
     checkOptions('changes', options, optionsOf.changes)

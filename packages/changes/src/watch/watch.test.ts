@@ -220,6 +220,19 @@ it('a signal that fires before the first page, between two or during a wait ends
   expect(await waiting).toEqual({ done: true, value: undefined })
 })
 
+it('`return` ends an iterator of a watch while its `next` waits, and the next loop queries again', async () => {
+  await put(1)
+  const pages = watching()
+  await next(pages)
+  const waiting = pages.next()
+  await pages.return()
+  expect(await waiting).toEqual({ done: true, value: undefined })
+  const again = watching()
+  expect(numbers((await next(again)).items)).toEqual([1])
+  expect(queries).toBe(2)
+  await again.return()
+})
+
 it('a page is yielded while a shard is down, and changes missed on it show when it is back', async () => {
   const down = store.context.router.shardOfKey(Buffer.from('ada')) === 0 ? 1 : 0
   const [id] = [await put(1)]

@@ -48,15 +48,20 @@ const watched = new WeakMap<AnyStore['context'], Map<string, CurrentPage>>()
  * `query`, except retryable ones, after which it queries again, and `CLOSED` when the store is closed. The signal ends the loop without an
  * error.
  */
-export async function* watch<const P extends IndexProperties>(
+export function watch<const P extends IndexProperties>(
   store: WatchStore,
   index: IndexDefinition<P>,
   where: Where<P>,
   options: WatchOptions = {},
 ): AsyncGenerator<WatchedPage<P>, void, undefined> {
-  checkStore('watch', store, options, watchOptionKinds)
-  requireDefinition('watch', index)
-  yield* untilSignal(options.signal, pagesOf(store, index, where, options))
+  return untilSignal(
+    () => {
+      checkStore('watch', store, options, watchOptionKinds)
+      requireDefinition('watch', index)
+      return options.signal
+    },
+    (signal) => pagesOf(store, index, where, { ...options, signal }),
+  )
 }
 
 async function* pagesOf<const P extends IndexProperties>(

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { LooseleafError, parseId, type Driver, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
@@ -291,6 +292,16 @@ it('a signal that fires before the first change, between two or during a wait en
   const { taking } = await begin({ signal: waiting.signal })
   waiting.abort()
   expect(await taking).toEqual([])
+})
+
+it('`return` ends an iterator of changes while its `next` waits, as streams and subscriptions call it', async () => {
+  const { signal } = new AbortController()
+  const changes = store.changes({ pollMs: 10, signal })[Symbol.asyncIterator]()
+  const waiting = changes.next()
+  await changes.return?.()
+  expect(await waiting).toEqual({ done: true, value: undefined })
+  expect(await changes.next()).toEqual({ done: true, value: undefined })
+  expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
 it('the close of the store rejects the loop of changes', async () => {

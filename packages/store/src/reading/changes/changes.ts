@@ -77,12 +77,17 @@ const BEGINNING: FollowedPlace = { ...placeAt(0), since: 0 }
 
 const begunAt = (floor: number): FollowedPlace => ({ ...placeAt(floor), since: floor })
 
-/** Yields the changes of all shards until the signal fires. */
+/** Yields the changes of all shards until the signal fires or the iterator is left. */
 export function changesOf(
-  ...args: Parameters<typeof followAll>
+  context: EngineContext,
+  reader: EntityReader,
+  options: ChangesOptions,
+  checkOpen: () => void,
 ): AsyncGenerator<EntityChange, void, undefined> {
-  const [, , { signal }] = args
-  return untilSignal(signal, followAll(...args))
+  return untilSignal(
+    () => options.signal,
+    (signal) => followAll(context, reader, { ...options, signal }, checkOpen),
+  )
 }
 
 /**
