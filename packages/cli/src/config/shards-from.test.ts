@@ -36,6 +36,14 @@ test('a relative SQLite folder starts at relativeTo', async () => {
   ).toEqual(['shard-0.sqlite', 'shard-1.sqlite'])
 })
 
+test('an absolute SQLite folder may have the three slashes of a URL', async () => {
+  const base = mkdtempSync(join(tmpdir(), 'looseleaf-test-'))
+  onTestFinished(() => rmSync(base, { recursive: true }))
+  const driver = await shardsFrom(`sqlite://${base}/data`).connect()
+  await driver.close()
+  expect(readdirSync(join(base, 'data'))).toContain('shard-0.sqlite')
+})
+
 const secret = 'hunter2'
 
 test.each([
@@ -53,6 +61,10 @@ test.each([
   ['sqlite:?shards=2', 'needs the folder'],
   ['sqlite:data?shards=two', 'from 1 to'],
   [`sqlite:data?${secret}=2`, 'one parameter'],
+  [`sqlite://${secret}`, 'without the slashes of a URL'],
+  [`sqlite://./${secret}?shards=2`, 'without the slashes of a URL'],
+  [`sqlite:~/${secret}`, 'no shell has replaced the ~'],
+  ['sqlite:~', 'no shell has replaced the ~'],
 ])('the error for %j does not quote the text', (text, words) => {
   let error: unknown
   try {

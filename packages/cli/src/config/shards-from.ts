@@ -66,6 +66,17 @@ function fromFolder(text: string, relativeTo: string, create: boolean): DriverFa
   if (folder === '' || folder.startsWith('?')) {
     throw badOption('sqlite: needs the folder of its files, as in sqlite:folder?shards=2.')
   }
+  // Read as a path, `//data` is a folder at the root of the machine.
+  if (/^\/\/[^/]/.test(folder)) {
+    throw badOption(
+      'sqlite: takes a path without the slashes of a URL, as in sqlite:folder or sqlite:/path/of/folder.',
+    )
+  }
+  if (/^~(\/|$)/.test(folder)) {
+    throw badOption(
+      'sqlite: takes a path, and no shell has replaced the ~ in this one: give the whole path, or sqlite:./~ for a folder of that name.',
+    )
+  }
   for (const name of parameters.keys()) {
     if (name !== 'shards')
       throw badOption('sqlite: takes one parameter, as in sqlite:folder?shards=2; got another one.')
