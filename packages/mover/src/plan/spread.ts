@@ -28,18 +28,76 @@ export function drained(source: WeighedShard, targets: readonly WeighedShard[]):
 }
 
 /**
- * Evens the weights of shards with few moves: only shards above the level give, and only shards below it take. Returns no move if every shard
- * is within five percent of the level, or keeps more than that for lack of smaller buckets.
+ * Evens the weights of shards with few moves: only shards above the level give light buckets, and only shards below it take some. A shard with several
+ * heavy buckets keeps only the heaviest of them. Returns no move if every shard is within five percent of the level then, or keeps more
+ * than that for lack of smaller buckets.
  */
-export function evened(shards: readonly WeighedShard[]): readonly PlannedMove[] {
-  const level = levelOf(sum(shards.map(weightOf)), shards.length, (limit) =>
-    shards.map((shard) => keptBy(shard, limit)),
-  )
+export function evened(given: readonly WeighedShard[]): readonly PlannedMove[] {
+  const level = levelOf(sum(given.map(weightOf)), given.length, (limit) => [
+    ...separated(given, limit).kept.values(),
+  ])
+  const { moves: heavy } = separated(given, level)
+  const shards = given.map((shard) => withHeavy(shard, heavy))
   const excessOf = (shard: WeighedShard): number => weightOf(shard) - Math.max(level, keptBy(shard, level))
-  if (shards.every((shard) => Math.abs(excessOf(shard)) <= TOLERANCE * level)) return []
+  const isEven = shards.every((shard) => Math.abs(excessOf(shard)) <= TOLERANCE * level)
   const rooms = roomsBelow(level, shards)
-  const givers = shards.filter((shard) => excessOf(shard) > 0)
-  return givers.flatMap((shard) => movesFrom(shard, excessOf(shard), rooms))
+  const givers = isEven ? [] : shards.filter((shard) => excessOf(shard) > 0)
+  return [
+    // A shard gives its light buckets away before a heavy one comes.
+    ...givers.flatMap((shard) => movesFrom(shard, excessOf(shard), rooms)),
+    ...heavy.map(({ from, to, bucket }) => ({ from, to, buckets: `${bucket}` })),
+  ]
+}
+
+/** The move of a bucket that is heavier than the level. */
+interface HeavyMove {
+  readonly bucket: number
+  readonly weight: number
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * Chooses moves of heavy buckets, all but the heaviest of each shard, to the shards that keep least. A move that improves little is not worth
+ * its copies: the target has to keep less than the source did by more than half of the bucket. Also returns the weights that are kept then.
+ */
+function separated(
+  shards: readonly WeighedShard[],
+  level: number,
+): { readonly moves: readonly HeavyMove[]; readonly kept: ReadonlyMap<number, number> } {
+  const kept = new Map(shards.map((shard) => [shard.number, keptBy(shard, level)]))
+  // Among shards that keep as much, the lightest one has the fewest buckets to give away.
+  const weights = new Map(shards.map((shard) => [shard.number, weightOf(shard)]))
+  const movable = shards
+    .flatMap(({ number: from, weights: buckets }) =>
+      Array.from(buckets, ([bucket, weight]) => ({ bucket, weight, from }))
+        .filter(({ weight }) => weight > level)
+        .toSorted((a, b) => b.weight - a.weight)
+        .slice(1),
+    )
+    .toSorted((a, b) => b.weight - a.weight)
+  const moves: HeavyMove[] = []
+  for (const { bucket, weight, from } of movable) {
+    const before = kept.get(from) as number
+    const [to, least] = [...kept].toSorted(
+      ([a, keptByA], [b, keptByB]) => keptByA - keptByB || weights.get(a)! - weights.get(b)!,
+    )[0] as [number, number]
+    if (before - (least + weight) <= weight / 2) continue
+    kept.set(from, before - weight)
+    kept.set(to, least + weight)
+    moves.push({ bucket, weight, from, to })
+  }
+  return { moves, kept }
+}
+
+/** Returns the shard as it is after the moves. */
+function withHeavy(shard: WeighedShard, moves: readonly HeavyMove[]): WeighedShard {
+  const weights = new Map(shard.weights)
+  for (const { bucket, weight, from, to } of moves) {
+    if (from === shard.number) weights.delete(bucket)
+    if (to === shard.number) weights.set(bucket, weight)
+  }
+  return { ...shard, weights }
 }
 
 /**

@@ -73,8 +73,8 @@ export interface StoreShards {
   stopDraining(shard: number, options?: CallOptions): Promise<void>
   /**
    * Moves buckets until all shards that take buckets have about the same bytes, with few moves: a shard above the mean gives, and one below it
-   * takes. A bucket that is heavier than the mean stays, and the mean is that of the other shards then. Moves nothing if all are within five
-   * percent of it. Goes on with moves that are not over first. Resolves with the reports of all. Rejects with `CONFLICT` for problems of its plan.
+   * takes. A bucket that is heavier than the mean stays, and the mean is that of the other shards then; of several such buckets of a shard only the
+   * heaviest stays. Moves nothing if all are within five percent of it. Goes on with moves that are not over first. Resolves with the reports of all. Rejects with `CONFLICT` for problems of its plan.
    */
   rebalance(options?: MoveOptions): Promise<readonly MoveReport[]>
   /** Reports the moves that are not over, with `finished` also the last ten that are over, in the order of their announcement. */
