@@ -1,4 +1,4 @@
-import type { LooseleafError, CallOptions } from '@looseleaf/core'
+import { isLooseleafError, type CallOptions, type LooseleafError } from '@looseleaf/core'
 import { elapsedBy, isUndone } from '@looseleaf/core/internal'
 import { isWritable, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
 import {
@@ -228,6 +228,11 @@ export function createEntityWriter(parts: WriterParts): EntityWriter {
               return send({ ...row, local: { ...local, claims: undefined } })
             }))
       } catch (error) {
+        // No swap has compared a state from memory. The next attempt reads the entity, which may have another version.
+        if (guess !== undefined && isLooseleafError(error, 'DUPLICATE_KEY')) {
+          supersededRows.push(...change.gained)
+          continue
+        }
         const failsLocally =
           sent !== undefined &&
           local !== undefined &&

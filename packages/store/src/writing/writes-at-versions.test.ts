@@ -10,6 +10,8 @@ import { unchanged } from '../unchanged.ts'
 
 const byState = defineIndex('by_state', { properties: { state: 'string' }, shardOn: 'state' })
 
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name', unique: true })
+
 let memory: Driver
 let store: DataStore
 /** A store of another process. */
@@ -20,7 +22,12 @@ let id: EntityId
 let version: number
 
 const open = (driver: Driver): Promise<DataStore> =>
-  DataStore.open({ shards: keepOpen(driver), indexes: [byState], migrate: true, router: localRouter() })
+  DataStore.open({
+    shards: keepOpen(driver),
+    indexes: [byState, byName],
+    migrate: true,
+    router: localRouter(),
+  })
 
 beforeEach(async () => {
   memory = await memoryShards(2).connect()
@@ -117,6 +124,20 @@ describe('a write at the version of the last write of its process', () => {
     await expect(failing).rejects.toMatchObject({ code: 'VERSION_MISMATCH' })
     expect(seen).toEqual(['taken'])
     expect(calls).toEqual(['read'])
+  })
+
+  test('a key that another entity holds does not hide that the entity has another version', async () => {
+    await rival.update(id, (bag) => ({ ...bag, state: 'stolen' }))
+    await rival.insert({ name: 'ada' })
+    const update = store.update(id, (bag) => ({ ...bag, name: 'ada' }), { ifVersion: version })
+    await expect(update).rejects.toMatchObject({ code: 'VERSION_MISMATCH' })
+  })
+
+  test('a key that another entity holds is DUPLICATE_KEY at the stored version', async () => {
+    const { id: holder } = await rival.insert({ name: 'ada' })
+    const update = store.update(id, (bag) => ({ ...bag, name: 'ada' }), { ifVersion: version })
+    await expect(update).rejects.toMatchObject({ code: 'DUPLICATE_KEY', holder })
+    expect(await store.get(id)).toEqual({ id, state: 'taken' })
   })
 
   test('an update that returns unchanged answers by the stored state', async () => {
