@@ -66,6 +66,13 @@ async function looks(keeper: WitnessKeeper, count: number): Promise<void> {
   }
 }
 
+/** Undoes the end of the last run. */
+async function reopenRun(): Promise<void> {
+  const { tasks } = driver.shards[0]!
+  const reopen = (text: string): string => text.replace('"done"', '"running"')
+  expect(await editTask(tasks, runTask('index_by_user'), reopen, { owner: 'dead' })).toBe(true)
+}
+
 const states = async (): Promise<Record<string, string>> =>
   Object.fromEntries((await store.indexes()).map(({ table, state }) => [table, state]))
 const ALL_READY = {
@@ -101,9 +108,7 @@ test.each([0, 1])(
 
 test('an emptied index does not become ready by an earlier run whose worker made it ready and died', async () => {
   await cleanIndex(store, 'by_user')
-  const { tasks } = driver.shards[0]!
-  const task = runTask('index_by_user')
-  await editTask(tasks, task, (text) => text.replace('"done"', '"running"'), { owner: 'dead' })
+  await reopenRun()
   let isJoined = false
   const watched = faultyDriver(driver, ({ shard, table, operation, args: [next] }): Fault | undefined => {
     if (shard !== 0 || table !== 'catalog' || operation !== 'change' || isJoined) return undefined
@@ -131,6 +136,45 @@ test('the witnesses of a table are its first rows and its last one', async () =>
   expect(rows.length).toBeGreaterThan(3)
   const { places } = (await loadWitnesses(shard!, ['index_by_user'], {})).get('index_by_user')!
   expect(places.map(rowText)).toEqual([...rows.slice(0, 2), rows.at(-1)!].map(rowText))
+})
+
+test('an emptied index is filled by a run that begins after the writes in flight have ended', async () => {
+  await cleanIndex(store, 'by_user')
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const { promise: held, resolve: hold } = Promise.withResolvers<void>()
+  const slow = faultyDriver(driver, ({ table, operation }) =>
+    table === 'entities' && operation === 'insert' ? { before: () => (hold(), released) } : undefined,
+  )
+  const writer = await openStore({ driver: slow, indexes: [], onWarning: () => {} })
+  let isDead = false
+  const dying = faultyDriver(driver, ({ shard, table, operation, args: [next] }): Fault | undefined => {
+    if (isDead) return { before: () => Promise.reject(new Error('The process dies.')) }
+    if (shard !== 0 || table !== 'catalog' || operation !== 'change') return undefined
+    if ((next as ShardCatalog).indexes.every(({ state }) => state !== 'building')) return undefined
+    return {
+      async before() {
+        // A worker reads all entities, and dies before it ends the run.
+        await cleanIndex(store, 'by_user')
+        await reopenRun()
+        release()
+        await written
+      },
+      after: () => void (isDead = true),
+    }
+  })
+  const other = await openStore({ driver: dying, time, indexes: [], onWarning: () => {} })
+  const keeper = createWitnessKeeper(other.context, { owner: 'one', isMine: () => true, settleMs: 0 })
+  await looks(keeper, 1)
+  const written = writer.put({ user_id: 'user 1', published: 99 })
+  await held
+  for (const shard of [0, 1]) await empty(shard, 'index_by_user')
+  await expect(looks(keeper, 2)).rejects.toThrow('dies')
+  await store.context.catalog.reload()
+  expect(await states()).toEqual({ ...ALL_READY, index_by_user: 'building' })
+  await cleanIndex(store, 'by_user')
+  expect(await states()).toEqual(ALL_READY)
+  expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+  await writer.close()
 })
 
 test('emptied claims are taken again, and protect their keys', async () => {

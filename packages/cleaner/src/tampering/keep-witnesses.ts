@@ -174,14 +174,14 @@ export function createWitnessKeeper(
 }
 
 /**
- * Makes these indexes `building`, so that within seconds no process answers queries from them, and begins runs that fill them. The change of the
- * catalog also makes writes in flight start over, because their rows may have been deleted before they were committed.
+ * Begins runs that fill these indexes, then makes them `building`, so that within seconds no process answers queries from them.
  *
- * The earlier runs are over before, because a worker that finds an index `building` makes it ready when its run is over:
+ * A change of the catalog comes first, by which writes in flight start over: their rows may have been deleted before they were committed, and
+ * the runs may have read the entities by then.
+ *
+ * The indexes are `building` last, because a worker that finds one makes it ready when its run is over:
  * 1. The last worker of the earlier run makes the index ready, and is suspended before it ends the run.
  * 2. The index is `building` again. Another worker joins the earlier run, finds nothing left to do, and makes the index ready without its rows.
- *
- * The runs begin once more afterwards: those in between may have read entities before such a write was committed.
  */
 async function refill(
   context: EngineContext,
@@ -191,9 +191,8 @@ async function refill(
 ): Promise<void> {
   const tables = new Set(emptied.map(({ table }) => table))
   const isEmptied = ({ table, state }: CatalogEntry): boolean => state === 'ready' && tables.has(table)
-  const worker = { owner, leaseMs: 5_000, pollMs: 100 }
-  const restart = () => joinRuns(context, [...tables], worker, { ...options, restart: true })
-  await restart()
+  await changeCatalog(context.driver, (indexes) => indexes, options)
+  await joinRuns(context, [...tables], { owner, leaseMs: 5_000, pollMs: 100 }, { ...options, restart: true })
   const catalog = await changeCatalog(
     context.driver,
     (indexes) =>
@@ -203,7 +202,6 @@ async function refill(
     options,
   )
   context.catalog.adopt(catalog)
-  await restart()
   const names = [...new Set(emptied.map(({ name }) => name))].join(', ')
   context.onWarning(
     `The table of index ${names} was emptied, as by TRUNCATE or DELETE: it lacks rows that its entities need. The index is now filled again, and its queries fail until then.`,
