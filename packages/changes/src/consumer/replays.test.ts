@@ -7,6 +7,7 @@ import { addLetters, editLetters, readLetters, type StoredLetter } from '../reco
 import type { Failing } from '../records/partition-record.ts'
 import type { HeldPartition } from './partition-leases.ts'
 import { createReplays, type Replays } from './replays.ts'
+import { createRowHandler } from './row-handler.ts'
 
 let search: Search
 let store: DataStore
@@ -107,6 +108,28 @@ test('failing changes of several partitions are looked up by one statement befor
   expect(checksums).toHaveBeenCalledTimes(1)
   expect(partition.failing.size).toBe(0)
   expect((await lettersIn(own, 'moved')).map(([letter]) => letter)).toEqual([id])
+})
+
+test('a failing change waits for another pause if the list of the partition that has its entity is full', async () => {
+  const ids = Array.from({ length: 10_000 }, () => store.newId())
+  await addLetters(store.context, 'search', { shard, partition: own, list: 'moved' }, ids.map(failing), {})
+  let elapsed = 0
+  const time = { ...store.context.time, elapsed: () => elapsed }
+  const { due } = createRowHandler({ ...store.context, time }, shard, 'search', () => {}, {
+    retryMs: 100,
+  } as Parameters<typeof createRowHandler>[4])
+  const gone = store.newId()
+  for (const each of [id, gone]) partition.failing.set(each, failing(each))
+  const dueIds = (): readonly string[] => due(partition).map((change) => change.id)
+  expect(dueIds()).toEqual([])
+  elapsed = 1_000_000
+  expect(dueIds()).toEqual([id, gone])
+  const found = new Map(dueIds().map((each) => [each, partition]))
+  expect([...(await replays.withoutMisplaced(found, {})).keys()]).toEqual([gone])
+  expect([...partition.failing.values()]).toEqual([failing(id), failing(gone)])
+  expect(dueIds()).toEqual([gone])
+  elapsed = 2_000_000
+  expect(dueIds()).toContain(id)
 })
 
 test('a letter stays while the list of the partition that has its entity is full', async () => {

@@ -20,7 +20,7 @@ export interface Replays {
   take(partition: HeldPartition, wanted: WantedLetters, options: CallOptions): Promise<void>
   /**
    * Passes failing changes that are to be retried on to the partitions that have their entities by now, and returns the others. A change stays
-   * while the list of the other partition is full. Call it while nothing else of their partitions is in flight.
+   * for another pause while the list of the other partition is full. Call it while nothing else of their partitions is in flight.
    */
   withoutMisplaced(due: DueChanges, options: CallOptions): Promise<DueChanges>
 }
@@ -79,9 +79,13 @@ export function createReplays(
       for (const [partition, some] of Map.groupBy(due, ([, each]) => each)) {
         const changes = some.flatMap(([id]) => partition.failing.get(id) ?? [])
         const { misplaced, added } = await passMisplaced(partition, changes, numberOf, options)
-        for (const id of misplaced) here.delete(id)
-        // The change is saved without it after the letter, on the same disk.
-        for (const id of added) partition.failing.delete(id)
+        for (const change of changes.filter(({ id }) => misplaced.has(id))) {
+          here.delete(change.id)
+          // The partition is saved without the change after the letter, on the same disk. A change without room has another pause: those that are due
+          // for longest are retried, and others would never be.
+          if (added.has(change.id)) partition.failing.delete(change.id)
+          else partition.failing.set(change.id, { ...change })
+        }
       }
       return here
     },
