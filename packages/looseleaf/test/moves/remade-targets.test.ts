@@ -1,41 +1,19 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { cleanIndex } from '@looseleaf/cleaner'
 import { parseId } from '@looseleaf/core'
-import { sqliteShards } from '@looseleaf/driver-sqlite'
 import { changeServes } from '@looseleaf/index-engine/internal'
-import { moveBuckets, type MoveProgress } from '@looseleaf/mover/internal'
 import { announceTarget, entitiesIn, loadOwn, type MoveWork } from '@looseleaf/protocol/internal'
-import { DataStore, type DataStoreOptions } from '@looseleaf/store'
+import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
-import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { moveUntil, PLAN } from './consumers/moving.ts'
-import { checkIndexes, checkQueries, contentsOf, fill, indexes, itemOf, SOME_BUCKETS } from './stores.ts'
+import { checkWhole, shardFiles, type ShardFiles } from './remade.ts'
+import { contentsOf, fill, indexes, itemOf, SOME_BUCKETS } from './stores.ts'
 
-let folder: string
+let files: ShardFiles
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'looseleaf-remade-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  files = shardFiles(2)
 })
-
-type OpenOptions = Pick<DataStoreOptions, 'acceptEmptyShards' | 'shards' | 'indexes'>
-
-async function open(options: Partial<OpenOptions> = {}): Promise<DataStore> {
-  const store = await DataStore.open({
-    shards: sqliteShards({ folder, shards: 2, durability: 'normal' }),
-    indexes,
-    migrate: true,
-    queryTimeMs: 5_000,
-    time: leapingTime(),
-    onWarning: () => {},
-    ...options,
-  })
-  onTestFinished(() => store.close())
-  return store
-}
 
 const STEPS = ['copying', 'first group', 'switching', 'target', 'emptying', 'done'] as const
 type Step = (typeof STEPS)[number]
@@ -44,13 +22,8 @@ type Step = (typeof STEPS)[number]
 async function moveTo(store: DataStore, step: Step): Promise<void> {
   if (step === 'done') await store.shards.move(PLAN)
   else if (step === 'first group') {
-    const stopped = new AbortController()
     let reports = 0
-    const onProgress = ({ step: now }: MoveProgress): void => {
-      if (now === 'sealing' && ++reports === 2) stopped.abort()
-    }
-    const moving = moveBuckets(store, PLAN, { groups: 2, onProgress, signal: stopped.signal })
-    await expect(moving).rejects.toMatchObject({ code: 'ABORTED' })
+    await moveUntil(store, 'sealing', PLAN, () => ++reports === 2)
   } else await moveUntil(store, step === 'target' ? 'switching' : step)
   if (step !== 'target') return
   const [move] = store.context.catalog.current().layout!.moves!
@@ -63,30 +36,16 @@ interface Remade {
   readonly kept: ReadonlyMap<string, string>
 }
 
-function loseShard1(): void {
-  for (const file of readdirSync(folder)) if (file.startsWith('shard-1')) rmSync(join(folder, file))
-  writeFileSync(join(folder, 'shard-1.sqlite'), '')
-}
-
 /** Makes shard 1 anew at a step of a move to it. */
 async function remadeAt(step: Step): Promise<Remade> {
-  const first = await open()
+  const first = await files.open()
   await fill(first, 120)
   const isKept = entitiesIn(first.context, step === 'done' ? '1024-2047' : '0-2047')
   const kept = new Map([...(await contentsOf(first))].filter(([id]) => isKept(parseId(id))))
   await moveTo(first, step)
   await first.close()
-  loseShard1()
-  return { store: await open({ acceptEmptyShards: true }), kept }
-}
-
-async function checkWhole({ store, kept }: Remade): Promise<void> {
-  expect(await contentsOf(store)).toEqual(kept)
-  expect(await store.shards.moves()).toEqual([])
-  expect(await store.shards.repair()).toMatchObject({ moves: [], problems: [] })
-  await cleanIndex(store)
-  await checkQueries(store)
-  await checkIndexes(store)
+  files.lose(1)
+  return { store: await files.open({ acceptEmptyShards: true }), kept }
 }
 
 test.each(STEPS)('a repair ends a move whose target was made anew at this step: %s', async (step) => {
@@ -94,7 +53,7 @@ test.each(STEPS)('a repair ends a move whose target was made anew at this step: 
   const { problems, moves } = await remade.store.shards.repair()
   expect(problems).toEqual([])
   expect(moves).toMatchObject([{ id: 1, state: 'done' }])
-  await checkWhole(remade)
+  await checkWhole(remade.store, remade.kept)
 })
 
 test('a cleaning names the command that ends its wait for buckets that no shard serves', async () => {
@@ -104,13 +63,13 @@ test('a cleaning names the command that ends its wait for buckets that no shard 
     message: expect.stringContaining('run `looseleaf shard repair`') as string,
   })
   await remade.store.shards.repair()
-  await checkWhole(remade)
+  await checkWhole(remade.store, remade.kept)
 })
 
 test('an undo gives the buckets back to the source if the target was made anew before the first group', async () => {
   const remade = await remadeAt('copying')
   expect(await remade.store.shards.undo(1)).toMatchObject({ state: 'undone' })
-  await checkWhole(remade)
+  await checkWhole(remade.store, remade.kept)
 })
 
 test('an undo names the call that ends a move whose target was made anew after the first group', async () => {
@@ -120,7 +79,7 @@ test('an undo names the call that ends a move whose target was made anew after t
     message: expect.stringContaining('Finish it with shards.repair, then move the buckets back') as string,
   })
   expect(await remade.store.shards.repair()).toMatchObject({ moves: [{ state: 'done' }] })
-  await checkWhole(remade)
+  await checkWhole(remade.store, remade.kept)
 })
 
 test('the move to a shard that was made anew is announced once, whatever interrupts its opening', async () => {
@@ -130,7 +89,7 @@ test('the move to a shard that was made anew is announced once, whatever interru
     moves: [{ id: 1, ...PLAN, phase: 'both' }],
     shards: [{ buckets: '0-2047' }, {}],
   })
-  const again = await open({ acceptEmptyShards: true })
+  const again = await files.open({ acceptEmptyShards: true })
   expect(again.context.catalog.current().layout).toEqual(layout)
 })
 
@@ -143,7 +102,7 @@ test.each([
   'a target that went back at this step keeps its buckets closed, although an empty shard would be accepted: %s, %i indexes',
   async (step, count) => {
     const some = { indexes: indexes.slice(0, count) }
-    const first = await open(some)
+    const first = await files.open(some)
     await fill(first, 20)
     await moveTo(first, step)
     const { catalog, serves } = await loadOwn(first.context, 1, {})
@@ -153,7 +112,7 @@ test.each([
       arrived: undefined,
     })
     await first.close()
-    const store = await open({ ...some, acceptEmptyShards: true })
+    const store = await files.open({ ...some, acceptEmptyShards: true })
     expect(await store.shards.repair()).toMatchObject({
       moves: [],
       problems: [
@@ -164,12 +123,12 @@ test.each([
 )
 
 test('a process that is late does not announce a move again that a repair has ended', async () => {
-  const first = await open()
+  const first = await files.open()
   await fill(first, 20)
   await moveTo(first, 'emptying')
   await first.close()
-  loseShard1()
-  const driver = await sqliteShards({ folder, shards: 2, durability: 'normal' }).connect()
+  files.lose(1)
+  const driver = await files.shards.connect()
   onTestFinished(() => driver.close())
   let isLate = false
   const late = faultyDriver(driver, ({ shard, operation, args }) => {
@@ -177,32 +136,17 @@ test('a process that is late does not announce a move again that a repair has en
     isLate = true
     return {
       async after() {
-        const other = await open({ acceptEmptyShards: true, shards: keepOpen(driver) })
+        const other = await files.open({ acceptEmptyShards: true, shards: keepOpen(driver) })
         expect(await other.shards.repair()).toMatchObject({ moves: [{ state: 'done' }] })
       },
     }
   })
-  const store = await open({ acceptEmptyShards: true, shards: keepOpen(late) })
+  const store = await files.open({ acceptEmptyShards: true, shards: keepOpen(late) })
   expect(isLate).toBe(true)
   expect(store.context.catalog.current().layout).toMatchObject({
     moves: [],
     shards: [{ buckets: '1024-2047' }, {}],
   })
-})
-
-test('a shard that was made anew does not serve empty buckets that another source still has', async () => {
-  const three = { shards: sqliteShards({ folder, shards: 3, durability: 'normal' }) }
-  const first = await open(three)
-  await fill(first, 120)
-  const isKept = entitiesIn(first.context, '684-1365,2731-4095')
-  const kept = new Map([...(await contentsOf(first))].filter(([id]) => isKept(parseId(id))))
-  await first.shards.move({ from: 0, to: 1, buckets: '0-683' })
-  await moveUntil(first, 'emptying', { from: 2, to: 1, buckets: '2731-3413' })
-  await first.close()
-  loseShard1()
-  const store = await open({ ...three, acceptEmptyShards: true })
-  expect(await store.shards.repair()).toMatchObject({ problems: [] })
-  await checkWhole({ store, kept })
 })
 
 test('a shard that was made anew serves the buckets whose entities are gone', async () => {

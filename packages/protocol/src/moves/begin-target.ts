@@ -7,7 +7,7 @@ import {
   type AwayBuckets,
   type ShardServes,
 } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { loadShardCatalogs, type EngineContext } from '@looseleaf/index-engine/internal'
 import { timeBelowFloor } from '../floor.ts'
 import { shardAt } from '../shards.ts'
 import type { CopyTarget } from './attempt.ts'
@@ -181,9 +181,17 @@ async function lostRecords({ context, move, signal }: MoveWork): Promise<readonl
     loadOwn(context, move.to, { signal }),
   ])
   // A later move may have brought the buckets again.
-  const arrived = target.serves.arrived?.filter((each) => each.move >= move.id) ?? []
-  const there = unionOfRanges(...arrived.map(({ buckets }) => buckets))
-  return withoutBuckets(ofMove(source.serves.away, move.id), there) ?? []
+  const arrivedAt = (serves: ShardServes | undefined): string =>
+    unionOfRanges(
+      ...(serves?.arrived ?? []).filter((each) => each.move >= move.id).map(({ buckets }) => buckets),
+    )
+  const lacking = withoutBuckets(ofMove(source.serves.away, move.id), arrivedAt(target.serves))
+  if (lacking === undefined) return []
+  // Nor has a target that was made anew a record of buckets that have gone on to another shard.
+  const catalogs = await loadShardCatalogs(context.driver, { signal })
+  return (
+    withoutBuckets(lacking, unionOfRanges(...catalogs.map((catalog) => arrivedAt(catalog?.serves)))) ?? []
+  )
 }
 
 function begun(
