@@ -1,5 +1,12 @@
 import type { CallOptions } from '@looseleaf/core'
-import { unionOfRanges, withoutRanges, type LayoutMove, type ShardServes } from '@looseleaf/core/internal'
+import {
+  unionOfRanges,
+  withoutRanges,
+  type AwayBuckets,
+  type LayoutMove,
+  type ShardServes,
+  type StoreLayout,
+} from '@looseleaf/core/internal'
 import {
   changeCatalogContents,
   latestContentsEpoch,
@@ -8,7 +15,16 @@ import {
 import { timeBelowFloor } from '../floor.ts'
 import { shardAt } from '../shards.ts'
 import { movableLayout } from './announce.ts'
-import { bucketsOfMove, changeOwn, hasAttempt, loadOwn, withoutBuckets } from './own-buckets.ts'
+import {
+  announcedIn,
+  bucketsOfMove,
+  changeOwn,
+  hasAttempt,
+  loadOwn,
+  ofMove,
+  withoutBuckets,
+  type OwnBuckets,
+} from './own-buckets.ts'
 import { ownerFaults, type LostDeparture } from './owner-faults.ts'
 
 /**
@@ -21,17 +37,20 @@ import { ownerFaults, type LostDeparture } from './owner-faults.ts'
  *
  * - If the source still has the entities, its move is announced again, and `shards.repair` copies them. Index rows are then read at the source,
  *   which has not got those of later writes.
- * - If the source was told to delete them, the shard serves the buckets without these entities. Moves are announced before: a shard without a
- *   record of its own has the buckets that the layout gives to it, and would serve those of its other moves, too.
+ * - If the source was told to delete them, the shard serves the buckets without these entities. If the shard has passed them on to another one
+ *   that is lost too, that one does.
+ * - If the shard itself was the source of an announced move, it gets its records of the groups that the target has begun with.
  */
 export async function acceptLosses(context: EngineContext, options: CallOptions = {}): Promise<void> {
   for (;;) {
     const catalog = await context.catalog.reload(options)
-    if (catalog.indexes.some(({ state }) => state === 'ready')) return
-    const found = await lostForGood(context, options)
+    const { layout, indexes } = catalog
+    if (layout === undefined || indexes.some(({ state }) => state === 'ready')) return
+    for (const move of layout.moves ?? []) await recordDepartures(context, move, options)
+    const found = await lostForGood(context, layout, options)
     const copied = found.find(({ lost }) => lost.emptied === undefined)
     if (copied !== undefined) await announceAgain(context, copied.lost, latestContentsEpoch(catalog), options)
-    else if (found[0] !== undefined) await serveEmpty(context, found[0].buckets, found[0].lost, options)
+    else if (found[0] !== undefined) await serveEmpty(context, found[0], options)
     else return
   }
 }
@@ -39,27 +58,80 @@ export async function acceptLosses(context: EngineContext, options: CallOptions 
 interface Loss {
   readonly buckets: string
   readonly lost: LostDeparture
+  /** Number of the shard that is to have the buckets: the one that lost them, or the one of the layout if their source was told to delete them. */
+  readonly owner: number
 }
 
-/** Returns the buckets that no shard owns since an empty one has lost them, and that no announced move copies again. */
-async function lostForGood(context: EngineContext, options: CallOptions): Promise<readonly Loss[]> {
+/** Returns the buckets that no shard owns since empty ones have lost them, and that no announced move copies again. */
+async function lostForGood(
+  context: EngineContext,
+  { shards }: StoreLayout,
+  options: CallOptions,
+): Promise<readonly Loss[]> {
   const faults = await ownerFaults(context, options)
-  const losses = faults.flatMap(({ buckets, lost, isRepairable }) =>
-    lost === undefined || isRepairable ? [] : [{ buckets, lost }],
+  const losses = faults.flatMap(({ buckets, lost, isRepairable }): readonly Loss[] => {
+    if (lost === undefined || isRepairable) return []
+    if (lost.emptied === undefined) return [{ buckets, lost, owner: lost.to }]
+    return shards.flatMap(({ buckets: owned = '' }, owner) => {
+      const some = withoutRanges(buckets, withoutRanges(buckets, owned))
+      return some === '' ? [] : [{ buckets: some, lost, owner }]
+    })
+  })
+  const areEmpty = await Promise.all(
+    losses.map(
+      async ({ lost, owner }) =>
+        (await isEmpty(context, lost.to, options)) && (await isEmpty(context, owner, options)),
+    ),
   )
-  const isEmpty = async (number: number): Promise<boolean> =>
-    (await shardAt(context, number).entities.pageByAdded(0, 1, { ...options, maxBody: 0 })).length === 0
-  const areEmpty = await Promise.all(losses.map(({ lost }) => isEmpty(lost.to)))
   return losses.filter((_, i) => areEmpty[i])
+}
+
+async function isEmpty(context: EngineContext, number: number, options: CallOptions): Promise<boolean> {
+  const page = await shardAt(context, number).entities.pageByAdded(0, 1, { ...options, maxBody: 0 })
+  return page.length === 0
+}
+
+/**
+ * Records the groups that an empty source has given up in an announced move, by the records of the target. A source that was made anew seems to own
+ * all of its buckets in the layout, and no mover could go on.
+ */
+async function recordDepartures(
+  context: EngineContext,
+  move: LayoutMove,
+  options: CallOptions,
+): Promise<void> {
+  const { from, to, id } = move
+  const { serves } = await loadOwn(context, to, options)
+  const begun = ofMove(serves.arrived, id)
+  const lackedBy = (source: OwnBuckets): readonly AwayBuckets[] => {
+    // By the announcement the source was not told to delete the entities.
+    if (announcedIn(source, move) === undefined) return []
+    const known = bucketsOfMove(source.serves.away, id)
+    const lacked = withoutBuckets(begun, known) ?? []
+    return lacked.map(({ attempt, buckets, end }) => ({ move: id, attempt, buckets, to, end }))
+  }
+  if (lackedBy(await loadOwn(context, from, options)).length === 0) return
+  if (!(await isEmpty(context, from, options))) return
+  await changeOwn(
+    context,
+    from,
+    (source) => {
+      const lacked = lackedBy(source)
+      if (lacked.length === 0) return undefined
+      const { owns, away = [] } = source.serves
+      const buckets = unionOfRanges(...lacked.map((record) => record.buckets))
+      return { ...source.serves, owns: withoutRanges(owns, buckets), away: [...away, ...lacked] }
+    },
+    options,
+  )
 }
 
 async function serveEmpty(
   context: EngineContext,
-  buckets: string,
-  { from, to, move, attempt, end }: LostDeparture,
+  { buckets, lost: { from, move, attempt, end }, owner }: Loss,
   options: CallOptions,
 ): Promise<void> {
-  const begin = 1 + (await timeBelowFloor(shardAt(context, to), options.signal))
+  const begin = 1 + (await timeBelowFloor(shardAt(context, owner), options.signal))
   const arrival = { move, attempt, buckets, from, end, begin, afterAddedId: 0 }
   const withArrival = (serves: ShardServes): ShardServes => ({
     ...serves,
@@ -69,8 +141,31 @@ async function serveEmpty(
   })
   await changeOwn(
     context,
-    to,
+    owner,
     ({ serves }) => (hasAttempt(serves.arrived, arrival) ? undefined : withArrival(serves)),
+    options,
+  )
+}
+
+/**
+ * Takes buckets of a move from a shard that has no record of their arrival. A shard that was made anew has those of the layout in the record of its
+ * first change, and would refuse their copies.
+ */
+function takeUnbegun(
+  context: EngineContext,
+  { to, move: id }: LostDeparture,
+  buckets: string,
+  options: CallOptions,
+): Promise<OwnBuckets> {
+  return changeOwn(
+    context,
+    to,
+    ({ serves }) => {
+      const arrived = serves.arrived?.filter(({ move }) => move >= id) ?? []
+      const begun = unionOfRanges(...arrived.map((record) => record.buckets))
+      const owns = withoutRanges(serves.owns, withoutRanges(buckets, begun))
+      return owns === serves.owns ? undefined : { ...serves, owns }
+    },
     options,
   )
 }
@@ -81,12 +176,14 @@ async function serveEmpty(
  */
 async function announceAgain(
   context: EngineContext,
-  { from, to, move: id }: LostDeparture,
+  lost: LostDeparture,
   contentsEpoch: number,
   options: CallOptions,
 ): Promise<void> {
+  const { from, to, move: id } = lost
   const { serves } = await loadOwn(context, from, options)
   const buckets = bucketsOfMove(serves.away, id)
+  await takeUnbegun(context, lost, buckets, options)
   const move: LayoutMove = { id, from, to, buckets, phase: 'both' }
   const catalog = await changeCatalogContents(
     context.driver,

@@ -110,9 +110,13 @@ function faultsIn(
         if (away.move >= (departures.get(bucket)?.away.move ?? 0)) departures.set(bucket, { away, from })
   for (const [number, catalog] of catalogs.entries()) {
     const serves = catalog?.serves
-    // A shard without a record of its own never had a bucket that another one gave up, whatever the layout says.
+    const arrivals = new Map<number, number>()
+    for (const { move, buckets } of serves?.arrived ?? [])
+      for (const bucket of bucketsIn(buckets)) arrivals.set(bucket, Math.max(move, arrivals.get(bucket) ?? 0))
+    // A shard without a record of the arrival never had a bucket that another one gave up, or has lost it, whatever the layout says.
     for (const bucket of bucketsIn(serves?.owns ?? layout.shards[number]?.buckets ?? ''))
-      if (serves !== undefined || !departures.has(bucket)) owners[bucket]?.push(number)
+      if ((arrivals.get(bucket) ?? 0) >= (departures.get(bucket)?.away.move ?? 0))
+        owners[bucket]?.push(number)
   }
   return owners.flatMap((shards, bucket): Found[] => {
     if (shards.length === 1) return []
