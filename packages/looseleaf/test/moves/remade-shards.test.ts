@@ -1,3 +1,4 @@
+import { cleanIndex } from '@looseleaf/cleaner'
 import { parseId } from '@looseleaf/core'
 import { changeServes } from '@looseleaf/index-engine/internal'
 import { announceTarget, entitiesIn, loadOwn, type MoveWork } from '@looseleaf/protocol/internal'
@@ -37,6 +38,18 @@ async function remade(
   await first.close()
   for (const shard of lost) files.lose(shard)
   return { store: await files.open({ acceptEmptyShards: true }), kept }
+}
+
+/** Opens a store in a process that dies when it looks for losses. */
+async function interrupt(files: ShardFiles): Promise<void> {
+  const driver = await files.shards.connect()
+  onTestFinished(() => driver.close())
+  const dying = faultyDriver(driver, ({ shard, operation, args }) =>
+    shard === 1 && operation === 'pageByAdded' && args[1] === 1
+      ? { before: () => Promise.reject(new Error('The process dies.')) }
+      : undefined,
+  )
+  await expect(files.open({ acceptEmptyShards: true, shards: keepOpen(dying) })).rejects.toThrow('dies')
 }
 
 test('a shard that was made anew does not serve empty buckets that another source still has', async () => {
@@ -102,6 +115,25 @@ test('buckets that two shards have lost one after the other are served by the la
   expect(await store.shards.move({ from: 2, to: 0, buckets: '0-341' })).toMatchObject({ state: 'done' })
 })
 
+test('a move whose rows are read at its target begins again if both shards were made anew', async () => {
+  const files = shardFiles(3)
+  const first = await files.open()
+  await fill(first, 120)
+  // The target gets a record for the buckets of this move.
+  await first.shards.move({ from: 2, to: 1, buckets: '2731-3413' })
+  await moveUntil(first, 'switching', { from: 0, to: 1, buckets: '0-683' })
+  const [move] = first.context.catalog.current().layout!.moves!
+  await announceTarget({ context: first.context, move } as MoveWork)
+  const { store, kept } = await remade(files, first, [0, 1])
+  expect(await store.shards.repair()).toMatchObject({
+    problems: [],
+    moves: [{ state: 'done' }, { state: 'done' }],
+  })
+  expect(await putInto(store, '0-683')).toBe(1)
+  expect(await putInto(store, '684-1365')).toBe(0)
+  await checkWhole(store, kept)
+})
+
 test.each(['first group', 'switching', 'target'] as const)(
   'a repair ends a move whose source was made anew at this step: %s',
   async (step) => {
@@ -139,18 +171,11 @@ test.each(['emptying', 'done'] as const)(
     const kept = new Map([...(await contentsOf(first))].filter(([id]) => isKept(parseId(id))))
     await first.close()
     files.lose(1)
-    const driver = await files.shards.connect()
-    onTestFinished(() => driver.close())
-    const dying = faultyDriver(driver, ({ shard, operation, args }) =>
-      shard === 1 && operation === 'pageByAdded' && args[1] === 1
-        ? { before: () => Promise.reject(new Error('The process dies.')) }
-        : undefined,
-    )
-    await expect(files.open({ acceptEmptyShards: true, shards: keepOpen(dying) })).rejects.toThrow('dies')
+    await interrupt(files)
     const other = await files.open()
     const { catalog, serves } = await loadOwn(other.context, 1, {})
     expect(serves.owns).toBe('0-1023,2048-4095')
-    await changeServes(driver.shards[1]!, catalog, serves)
+    await changeServes(other.context.driver.shards[1]!, catalog, serves)
     await other.close()
     const store = await files.open({ acceptEmptyShards: true })
     expect(await store.shards.repair()).toMatchObject({ problems: [] })
@@ -158,3 +183,20 @@ test.each(['emptying', 'done'] as const)(
     await checkWhole(store, kept)
   },
 )
+
+test('a move from a shard that was made anew ends although indexes are ready before the next opening', async () => {
+  const files = shardFiles(2)
+  const first = await files.open()
+  await fill(first, 120)
+  await moveUntil(first, 'switching', { from: 1, to: 0, buckets: '2048-3071' })
+  const kept = await keptWithout(first, [1])
+  await first.close()
+  files.lose(1)
+  await interrupt(files)
+  const other = await files.open()
+  await cleanIndex(other)
+  await other.close()
+  const store = await files.open({ acceptEmptyShards: true })
+  expect(await store.shards.repair()).toMatchObject({ problems: [], moves: [{ state: 'done' }] })
+  await checkWhole(store, kept)
+})

@@ -31,7 +31,7 @@ import { ownerFaults, type LostDeparture } from './owner-faults.ts'
  * Gives buckets that their shard has lost an owner again. Call it only if an operator has said that the data of the shard is lost for good: a
  * server that came back with these buckets would be a second owner.
  *
- * The call changes nothing for a shard that holds entities, and nothing at all while an index is ready. A shard that was made anew is empty, and all
+ * The call changes nothing for a shard that holds entities. It gives nothing up while an index is ready: a shard that was made anew is empty, and all
  * indexes are `building`, because it had lost their tables. A server that only went back to an earlier state has its tables, and part of
  * the entities.
  *
@@ -39,17 +39,22 @@ import { ownerFaults, type LostDeparture } from './owner-faults.ts'
  *   which has not got those of later writes.
  * - If the source was told to delete them, the shard serves the buckets without these entities. If the shard has passed them on to another one
  *   that is lost too, that one does.
- * - If the shard itself was the source of an announced move, it gets its records of the groups that the target has begun with.
+ * - If the shard itself was the source of an announced move, it gets its records of the groups that the target has begun with. If the target is lost
+ *   too, the move is announced again.
  */
 export async function acceptLosses(context: EngineContext, options: CallOptions = {}): Promise<void> {
   for (;;) {
     const catalog = await context.catalog.reload(options)
     const { layout, indexes } = catalog
-    if (layout === undefined || indexes.some(({ state }) => state === 'ready')) return
+    if (layout === undefined) return
     for (const move of layout.moves ?? []) await recordDepartures(context, move, options)
+    if (indexes.some(({ state }) => state === 'ready')) return
     const found = await lostForGood(context, layout, options)
     const copied = found.find(({ lost }) => lost.emptied === undefined)
-    if (copied !== undefined) await announceAgain(context, copied.lost, latestContentsEpoch(catalog), options)
+    const again = copied
+      ? await lostMove(context, copied.lost, options)
+      : await unbegun(context, layout, options)
+    if (again !== undefined) await announceAgain(context, again, latestContentsEpoch(catalog), options)
     else if (found[0] !== undefined) await serveEmpty(context, found[0], options)
     else return
   }
@@ -147,14 +152,49 @@ async function serveEmpty(
   )
 }
 
+/** A move that begins once more with these buckets. */
+type LostMove = Omit<LayoutMove, 'phase'>
+
+/** Returns a move whose target has lost the buckets that the source gave up. */
+async function lostMove(
+  context: EngineContext,
+  { from, to, move: id }: LostDeparture,
+  options: CallOptions,
+): Promise<LostMove> {
+  const { serves } = await loadOwn(context, from, options)
+  return { id, from, to, buckets: bucketsOfMove(serves.away, id) }
+}
+
+/**
+ * Returns an announced move whose rows are read at the target, although neither of its empty shards has a record of a hand-over. Its mover would go
+ * on as if the target served the buckets.
+ */
+async function unbegun(
+  context: EngineContext,
+  { moves = [] }: StoreLayout,
+  options: CallOptions,
+): Promise<LostMove | undefined> {
+  for (const { phase, ...move } of moves) {
+    if (phase !== 'target') continue
+    const { id, from, to, buckets } = move
+    const [source, target] = await Promise.all([
+      loadOwn(context, from, options),
+      loadOwn(context, to, options),
+    ])
+    const [away, arrived] = [bucketsOfMove(source.serves.away, id), bucketsOfMove(target.serves.arrived, id)]
+    if (withoutRanges(buckets, unionOfRanges(away, arrived)) === '') continue
+    if ((await isEmpty(context, from, options)) && (await isEmpty(context, to, options))) return move
+  }
+  return undefined
+}
+
 /**
  * Takes buckets of a move from a shard that has no record of their arrival. A shard that was made anew has those of the layout in the record of its
  * first change, and would refuse their copies.
  */
 function takeUnbegun(
   context: EngineContext,
-  { to, move: id }: LostDeparture,
-  buckets: string,
+  { id, to, buckets }: LostMove,
   options: CallOptions,
 ): Promise<OwnBuckets> {
   return changeOwn(
@@ -176,15 +216,13 @@ function takeUnbegun(
  */
 async function announceAgain(
   context: EngineContext,
-  lost: LostDeparture,
+  lost: LostMove,
   contentsEpoch: number,
   options: CallOptions,
 ): Promise<void> {
-  const { from, to, move: id } = lost
-  const { serves } = await loadOwn(context, from, options)
-  const buckets = bucketsOfMove(serves.away, id)
-  await takeUnbegun(context, lost, buckets, options)
-  const move: LayoutMove = { id, from, to, buckets, phase: 'both' }
+  const { id, from, to, buckets } = lost
+  await takeUnbegun(context, lost, options)
+  const move: LayoutMove = { ...lost, phase: 'both' }
   const catalog = await changeCatalogContents(
     context.driver,
     (contents) => {
