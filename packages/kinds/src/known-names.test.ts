@@ -31,7 +31,7 @@ test('names within objects and elements have to be there as well', () => {
     { ...whole, o: { a: 1, x: 1 } },
     { ...whole, l: [{ a: 1 }, {}] },
     { ...whole, l: [{ a: 1, y: 1 }] },
-    // Nothing is known of objects under this name.
+    // Names of objects under this name are unknown.
     { ...whole, v: {} },
     { ...whole, v: [{}] },
   ]
@@ -60,7 +60,7 @@ test('the names of elements that the schema has cut or made are not known as lef
 test.each([
   [1_000, true],
   [1_001, false],
-])('of %i names, known or left out, a check without the schema is possible: %s', (count, isPossible) => {
+])('a check without the schema is possible with %i names, known or left out: %s', (count, isPossible) => {
   const named = (from: number, to: number): Record<string, number> =>
     Object.fromEntries(Array.from({ length: to - from }, (_, n) => [`n${from + n}`, n]))
   const names = createKnownNames()

@@ -68,7 +68,7 @@ test('a process with less than a fair share waits for more once none is free', a
   expect([counts(leases), claims, await waiter()]).toEqual([[1], 1, 'a-1'])
 })
 
-test('of two processes with the most partitions, the one whose owner comes first releases some', async () => {
+test('the process whose owner comes first releases partitions if two have the most', async () => {
   const [first, second, third] = [createLeases('a'), createLeases('b'), createLeases('c')]
   await refresh(second, first, second, first)
   expect(counts(first, second)).toEqual([4, 4])

@@ -59,7 +59,7 @@ describe('the catalog', () => {
     }
     await cleanIndex(store)
     await cleanIndex(store, undefined, { restart: false })
-    // Each clean makes the catalog durable once. Nothing else needs a flush.
+    // Each clean makes the catalog durable once, and flushes no more.
     expect([changes, flushes]).toEqual([0, 2 * SHARDS])
     const { epochs } = store.context.catalog.current()
     await cleanIndex(store, undefined, { restart: true })

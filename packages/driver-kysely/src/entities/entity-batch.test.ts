@@ -43,7 +43,7 @@ test.each([
     [0, 2],
   ],
   ['all of them if the other writer has been undone', [{ id: A, version: 1 }], [0, 2]],
-] as const)('of the insertions of a batch that met a row, lost is %s', async (_, found, lost) => {
+] as const)('a refused batch names the insertions that met a row: %s', async (_, found, lost) => {
   expect(await writeAll(['SELECT', { rows: found }])).toEqual({ status: 'fulfilled', value: { lost } })
 })
 
