@@ -37,7 +37,7 @@ import { splitAttempt, withoutLocal } from './split-attempt.ts'
 import { superfluousRows } from './superseded-attempts.ts'
 import { unknownOutcome } from './unknown-outcome.ts'
 import type { WritePolicy } from './write-policy.ts'
-import { createRowSteps, findEntity, NOTHING, unlessTaken } from './write-steps.ts'
+import { createRowSteps, findEntity, isOfReplaced, NOTHING, unlessTaken } from './write-steps.ts'
 
 export interface WriteOutcome {
   readonly found: CurrentEntity
@@ -228,20 +228,20 @@ export function createEntityWriter(parts: WriterParts): EntityWriter {
               return send({ ...row, local: { ...local, claims: undefined } })
             }))
       } catch (error) {
-        // No swap has compared a state from memory. The next attempt reads the entity, which may have another version.
-        if (guess !== undefined && isLooseleafError(error, 'DUPLICATE_KEY')) {
-          supersededRows.push(...change.gained)
-          continue
-        }
         const failsLocally =
           sent !== undefined &&
           local !== undefined &&
           mayBeOfLocalRows(error, defers || policy.writeOrder === 'entity-first')
-        if (!failsLocally && !isUndone(error)) throw error
-        // The attempt has written no entity, and will never be committed.
-        outcome = 'undone'
-        obstacle = error
-        staysFar ||= failsLocally
+        // No statement has compared a state from memory, so the next attempt reads the entity.
+        const isOfGuess = guess !== undefined && isLooseleafError(error, 'DUPLICATE_KEY')
+        if (isOfGuess || (await isOfReplaced(error, reader, [{ id }], [found], signal))) {
+          outcome = 'superseded'
+        } else if (failsLocally || isUndone(error)) {
+          // The attempt has written no entity, and will never be committed.
+          outcome = 'undone'
+          obstacle = error
+          staysFar ||= failsLocally
+        } else throw error
       }
       if (outcome === 'won') return committed(version, sent as Attempt)
       happened({ kind: 'attempt', outcome, shard: lane.shard })

@@ -32,6 +32,29 @@ export async function findEntity(
   }
 }
 
+/**
+ * Tells whether an error is that of a key which another entity holds, and one of the states that led to the key is not stored any more. From the
+ * present states the attempt may want another key, so it begins again.
+ */
+export async function isOfReplaced(
+  thrown: unknown,
+  reader: EntityReader,
+  items: readonly { readonly id: Uint8Array }[],
+  states: readonly CurrentEntity[],
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  if (!isLooseleafError(thrown, 'DUPLICATE_KEY')) return false
+  const changes = await Promise.all(
+    states.map(async (found, place) => {
+      // No key was derived from an entity that was not there, and most of these have fresh ids.
+      if (found === NOTHING) return false
+      const row = await reader.row(items[place]!.id, { signal })
+      return row?.version !== found.version
+    }),
+  )
+  return changes.includes(true)
+}
+
 /** The steps of an attempt that write index rows. */
 export interface RowSteps {
   /** Upserts rows before the commit (law 1), and returns the failures. */

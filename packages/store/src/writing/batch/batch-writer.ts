@@ -17,7 +17,7 @@ import { diffAll, keysOf, type SplitChange } from '../row-change.ts'
 import { deferredTables, mayBeOfLocalRows } from '../row-failures.ts'
 import { withoutLocal } from '../split-attempt.ts'
 import { superfluousRows } from '../superseded-attempts.ts'
-import { createRowSteps, findEntity, NOTHING, unlessTaken } from '../write-steps.ts'
+import { createRowSteps, findEntity, isOfReplaced, NOTHING, unlessTaken } from '../write-steps.ts'
 import { givenUp, unknownBatch, type BatchTarget } from './batch-errors.ts'
 import { passedKeys, requireDistinctKeys } from './batch-keys.ts'
 import {
@@ -239,11 +239,13 @@ export function createBatchWriter(parts: WriterParts): BatchWriter {
           sent !== undefined &&
           planned.some(({ split: { local } }) => local !== undefined) &&
           mayBeOfLocalRows(error, defersOf(begun) || policy.writeOrder === 'entity-first')
-        if (!failsLocally && !isUndone(error)) throw error
-        // The attempt has written no entity, and will never be committed.
-        outcome = 'undone'
-        obstacle = error
-        staysFar ||= failsLocally
+        if (await isOfReplaced(error, reader, items, states, signal)) outcome = 'superseded'
+        else if (failsLocally || isUndone(error)) {
+          // The attempt has written no entity, and will never be committed.
+          outcome = 'undone'
+          obstacle = error
+          staysFar ||= failsLocally
+        } else throw error
       }
       if (outcome === 'won') return committed(sent!, superseded, signal)
       happened({ kind: 'attempt', outcome, shard: target.shard })
