@@ -5,6 +5,7 @@ import {
   elapsedBy,
   shorten,
   type EntityRow,
+  isError,
   messageOf,
 } from '@looseleaf/core/internal'
 import { isPending, type EngineContext } from '@looseleaf/index-engine/internal'
@@ -192,11 +193,14 @@ export function createRowHandler(
   }
 }
 
-/** Returns a text for any thrown value: a message may not be a string, and an object may have no text at all. */
+const NO_TEXT = 'The handler threw a value without a text.'
+
+/** Returns a text for any thrown value: a message may not be a string, or may be empty, and an object may have no text at all. */
 function textOf(error: unknown): string {
   try {
-    return shorten(String(messageOf(error)), MAX_ERROR)
+    const name = isError(error) ? error.name : NO_TEXT
+    return shorten(String(messageOf(error)) || String(name) || NO_TEXT, MAX_ERROR)
   } catch {
-    return 'The handler threw a value without a text.'
+    return NO_TEXT
   }
 }

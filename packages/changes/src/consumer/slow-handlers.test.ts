@@ -32,10 +32,16 @@ async function putMany(count: number): Promise<string[]> {
 }
 
 it.each([
-  ['an error whose message is no text', Object.assign(new Error('x'), { message: { code: 7 } })],
-  ['an object without a text', Object.create(null) as object],
-  ['nothing', undefined],
-])('a handler that throws %s makes its change a dead letter like any other', async (_, thrown) => {
+  [
+    'an error whose message is no text',
+    Object.assign(new Error('x'), { message: { code: 7 } }),
+    '[object Object]',
+  ],
+  ['an object without a text', Object.create(null) as object, 'The handler threw a value without a text.'],
+  ['an empty text', '', 'The handler threw a value without a text.'],
+  ['an error without a message', new RangeError(), 'RangeError'],
+  ['nothing', undefined, 'undefined'],
+])('a handler that throws %s makes its change a dead letter with a text', async (_, thrown, text) => {
   const [odd, ...others] = await putMany(40)
   const handled = new Set<string>()
   start(
@@ -48,7 +54,7 @@ it.each([
   await until(async () => (await readConsumers(store)).length > 0)
   await until(async () => (await readDeadLetters(store, 'search')).length === 1)
   await until(() => handled.size === others.length)
-  expect(await readDeadLetters(store, 'search')).toMatchObject([{ id: odd, attempts: 2 }])
+  expect(await readDeadLetters(store, 'search')).toMatchObject([{ id: odd, attempts: 2, error: text }])
 })
 
 it('the place of a slow consumer is saved within a page, and it resumes there after a crash', async () => {
