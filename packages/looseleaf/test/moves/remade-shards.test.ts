@@ -1,6 +1,6 @@
 import { cleanIndex } from '@looseleaf/cleaner'
 import { parseId } from '@looseleaf/core'
-import { changeServes } from '@looseleaf/index-engine/internal'
+import { changeServes, presentNumbers } from '@looseleaf/index-engine/internal'
 import { announceTarget, entitiesIn, loadOwn, type MoveWork } from '@looseleaf/protocol/internal'
 import type { DataStore, PlannedMove } from '@looseleaf/store'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
@@ -23,9 +23,10 @@ async function putInto(store: DataStore, buckets: string): Promise<number> {
   while (!isIn(parseId(id))) id = store.newId()
   await store.put({ ...itemOf(1_000) }, { id })
   const { shards } = store.context.driver
-  const rows = await Promise.all(shards.map(({ entities }) => entities.checksums([parseId(id)])))
+  const present = presentNumbers(store.context.driver)
+  const rows = await Promise.all(present.map((number) => shards[number]!.entities.checksums([parseId(id)])))
   await store.delete(id)
-  return rows.findIndex(([row]) => row !== undefined)
+  return present[rows.findIndex(([row]) => row !== undefined)]!
 }
 
 /** Makes the store anew after these shards were lost. Returns it with the entities that it had elsewhere. */
@@ -100,6 +101,20 @@ test.each([0, 2])(
     await checkWhole(store, kept)
   },
 )
+
+test('buckets that came from a removed shard are served by the shard that was made anew', async () => {
+  const files = shardFiles(3)
+  const first = await files.open()
+  await fill(first, 120)
+  await first.shards.move({ from: 0, to: 1, buckets: '0-341' })
+  await first.shards.move({ from: 1, to: 2, buckets: '0-341' })
+  await first.shards.drain(1)
+  await first.shards.remove(1)
+  const { store, kept } = await remade(files, first, [2])
+  expect(await store.shards.repair()).toMatchObject({ problems: [] })
+  expect(await putInto(store, '0-341')).toBe(2)
+  await checkWhole(store, kept)
+})
 
 test('buckets that two shards have lost one after the other are served by the last of them', async () => {
   const files = shardFiles(3)

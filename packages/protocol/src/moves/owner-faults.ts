@@ -104,19 +104,27 @@ function faultsIn(
     return []
   const owners = Array.from({ length: count }, (): number[] => [])
   const departures = new Map<number, { readonly away: AwayBuckets; readonly from: number }>()
-  for (const [from, catalog] of catalogs.entries())
-    for (const away of catalog?.serves?.away ?? [])
-      for (const bucket of bucketsIn(away.buckets))
-        if (away.move >= (departures.get(bucket)?.away.move ?? 0)) departures.set(bucket, { away, from })
+  // The layout has the records of removed shards.
+  for (const records of [
+    catalogs.map((catalog) => catalog?.serves?.away),
+    layout.shards.map(({ away }) => away),
+  ])
+    for (const [from, some = []] of records.entries())
+      for (const away of some)
+        for (const bucket of bucketsIn(away.buckets))
+          if (away.move >= (departures.get(bucket)?.away.move ?? 0)) departures.set(bucket, { away, from })
   for (const [number, catalog] of catalogs.entries()) {
     const serves = catalog?.serves
     const arrivals = new Map<number, number>()
     for (const { move, buckets } of serves?.arrived ?? [])
       for (const bucket of bucketsIn(buckets)) arrivals.set(bucket, Math.max(move, arrivals.get(bucket) ?? 0))
-    // A shard without a record of the arrival never had a bucket that another one gave up, or has lost it, whatever the layout says.
-    for (const bucket of bucketsIn(serves?.owns ?? layout.shards[number]?.buckets ?? ''))
-      if ((arrivals.get(bucket) ?? 0) >= (departures.get(bucket)?.away.move ?? 0))
-        owners[bucket]?.push(number)
+    // A shard without a record of the arrival never had a bucket that another one gave up, or has lost it, whatever the layout says. Buckets of a removed
+    // shard are there all the same: its moves were over.
+    for (const bucket of bucketsIn(serves?.owns ?? layout.shards[number]?.buckets ?? '')) {
+      const departure = departures.get(bucket)
+      const isOver = departure === undefined || catalogs[departure.from] === undefined
+      if (isOver || (arrivals.get(bucket) ?? 0) >= departure.away.move) owners[bucket]?.push(number)
+    }
   }
   return owners.flatMap((shards, bucket): Found[] => {
     if (shards.length === 1) return []
