@@ -99,8 +99,8 @@ test('two shards that have changes to pass on to each other, and whose lists are
       if (isDown && (entity === undefined || failing.has(id))) throw new Error('The search engine is down.')
     },
     {
-      leaseMs: 300,
-      retryMs: 0,
+      leaseMs: 2_400,
+      retryMs: 200,
       maxAttempts: 1_000_000,
       onError: (error) => void errors.push(messageOf(error)),
     },
