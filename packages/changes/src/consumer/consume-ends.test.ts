@@ -4,7 +4,7 @@ import { DataStore } from '@looseleaf/store'
 import { keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Hours, type Process } from '../../test/hours.ts'
-import { Search, until } from '../../test/search.ts'
+import { gone, Search, until } from '../../test/search.ts'
 import { consume } from './consume.ts'
 import { consumeOptionKinds, settledOptions, type ConsumeOptions } from './consume-options.ts'
 import { kindsOption, requireKinds, type ConsumedKind } from './consumed-kinds.ts'
@@ -102,6 +102,23 @@ describe('the end of a consumer', () => {
     expect(isStopped).toBe(false)
     release()
     await stopped
+  })
+
+  test('an error of a shard that comes after the stop is told to nobody', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>()
+    let isAsked = false
+    search.plan = ({ operation, args }) => {
+      if (operation !== 'loadAll' || !JSON.stringify(args[0]).includes('/dead')) return undefined
+      isAsked = true
+      return { before: () => held.then(() => gone.before!()) }
+    }
+    const errors: unknown[] = []
+    const consumer = search.start(store, () => {}, { onError: (error) => void errors.push(error) })
+    await until(() => isAsked)
+    const stopped = consumer.stop()
+    release()
+    await stopped
+    expect(errors).toEqual([])
   })
 
   test('a consumer of a closed store ends with CLOSED, and warns of nothing', async () => {

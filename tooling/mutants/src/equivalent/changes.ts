@@ -16,6 +16,10 @@ export const changes: Equivalents = {
     'createBusyPartitions.settled: await waitWithLeases(all) → void waitWithLeases(all)':
       'The leases are renewed beside the work as well.',
   },
+  'changes/consumer/consume': {
+    'consume.onRoundError: !isLooseleafError(error) || !ENDS.has(error.code) → (!ENDS.has(error.code))':
+      'No other error has one of these codes.',
+  },
   'changes/consumer/due-rows': {
     'createReadDueRows: rows.get(id)?.version → rows.get(id).version': 'Every due change has a row by then.',
     'createReadDueRows: failing.get(id)?.version ?? 0 → (failing.get(id)?.version)': isFailing,
