@@ -195,6 +195,20 @@ describe('a patch', () => {
       { l: [{ b: 2 }, { a: 1, x: 9 }, { a: 1, x: 8 }] },
     ],
     [
+      'gives the unknown properties of an element to the one in its position, if two look like it',
+      { l: [{ a: 2 }, { a: 1, x: 8 }] },
+      { l: [{ a: 2 }, { a: 1 }] },
+      { l: [{ a: 1 }, { a: 1 }] },
+      { l: [{ a: 1 }, { a: 1, x: 8 }] },
+    ],
+    [
+      'keeps the unknown properties of objects that come without a default, too',
+      { o: { a: 1, x: 9 }, l: [{ a: 1, x: 8 }] },
+      { o: { a: 1, b: 0 }, l: [{ a: 1, b: 0 }] },
+      { o: { a: 1 }, l: [{ a: 1 }] },
+      { o: { a: 1, x: 9 }, l: [{ a: 1, x: 8 }] },
+    ],
+    [
       'does not carry unknown properties of a moved element to a new one',
       { l: [{ a: 1, x: 8 }] },
       { l: [{ a: 1 }] },
