@@ -76,7 +76,7 @@ export {
   type Rewind,
 } from './shard-marks.ts'
 export { pagesOfRows, rowText, type IndexPlace } from './row-pages.ts'
-export { isOfRemovedShard, isUnreached, leadingShard, shardAt } from './shards.ts'
+export { isOfRemovedShard, isOfShardLeftOut, isUnreached, leadingShard, shardAt } from './shards.ts'
 export { processName } from './process-name.ts'
 export { editTask, editTasks, releaseLease, underLease, untilFree } from './task-leases.ts'
 export { fence } from './fence.ts'

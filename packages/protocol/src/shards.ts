@@ -32,6 +32,18 @@ export function isOfRemovedShard({ catalog }: Pick<EngineContext, 'catalog'>, er
   return named.length > 0 && named.every(({ state }) => state === 'removed')
 }
 
+/**
+ * As `isOfRemovedShard`, also before the catalog in memory says so: any part of the process that reads the catalogs takes a removed shard out
+ * of the list of shards.
+ */
+export function isOfShardLeftOut(context: EngineContext, error: unknown): boolean {
+  if (isOfRemovedShard(context, error)) return true
+  if (!isUnreached(error)) return false
+  const { shards, removed } = context.driver
+  const named = Array.from(shards.entries()).filter(([, { name }]) => name === error.shard)
+  return named.length > 0 && named.every(([number]) => removed?.has(number))
+}
+
 /** Groups distinct ids by the shard of their entity, by the catalog of this moment. */
 export function idsByShard(context: EngineContext, ids: Iterable<Uint8Array>): Map<Shard, Uint8Array[]> {
   const { placement } = context.catalog.current()

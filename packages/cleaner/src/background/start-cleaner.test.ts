@@ -146,6 +146,24 @@ test('a cleaner leaves a shard that is removed while it runs, without an error',
   expect(errors).toEqual([])
 })
 
+test('a cleaner reports no error of a shard that its process has left out before its catalog says so', async () => {
+  const driver = await memoryShards(3).connect()
+  const store = await openStore({ driver, indexes: [byUser], time: leapingTime() })
+  await store.shards.drain(2)
+  const { catalog } = store.context
+  const before = catalog.latest()
+  const context = { ...store.context, catalog: { ...catalog, latest: () => before } }
+  const errors: unknown[] = []
+  const cleaner = start({ context }, { catalogMs: 1e12, onError: (error) => errors.push(error) })
+  const lastRound = (): number => cleaner.status().shards[0]?.lastRoundAt?.getTime() ?? 0
+  await until(() => cleaner.status().progress.length === 3 && lastRound() > 0)
+  await (await openStore({ driver, indexes: [byUser], time: leapingTime() })).shards.remove(2)
+  await catalog.reload()
+  const learned = lastRound()
+  await until(() => lastRound() > learned + 60_000)
+  expect(errors).toEqual([])
+})
+
 test('an index that is dropped while a cleaner runs causes no error', async () => {
   const driver = await memoryShards(1).connect()
   const store = await openStore({ driver, time: leapingTime() })

@@ -1,7 +1,7 @@
 import { isLooseleafError } from '@looseleaf/core'
 import { backgroundLoop, guarded, inBackground, onRejected } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { isOfRemovedShard, checkStore, createThrottle, type AnyStore } from '@looseleaf/protocol/internal'
+import { isOfShardLeftOut, checkStore, createThrottle, type AnyStore } from '@looseleaf/protocol/internal'
 import type { CleanProgress } from '../clean/progress.ts'
 import { drainKnown } from '../drain/drain-pending.ts'
 import { createExpiryRounds } from '../expire/expiry-rounds.ts'
@@ -52,7 +52,7 @@ export function startTunedCleaner(store: AnyStore, given: Tuned<CleanerOptions> 
 
   const onError = (error: unknown): void => {
     // The error that ended the cleaner was reported once; the other loops fail with it too.
-    if (signal.aborted || isOfRemovedShard(context, error)) return
+    if (signal.aborted || isOfShardLeftOut(context, error)) return
     reporter.recordError(error)
     context.events.happened({
       kind: 'cleaner_failed',
@@ -66,11 +66,12 @@ export function startTunedCleaner(store: AnyStore, given: Tuned<CleanerOptions> 
       (failure) => context.onWarning(`onError of startCleaner failed: ${String(failure)}`),
     )
   }
+  const { onProblem, onProgress } = given
   const options: CleanerOptions & Tuning = {
     ...given,
     ...tuningOf(given),
-    ...(given.onProblem && { onProblem: (problem) => onRejected(given.onProblem?.(problem), onError) }),
-    ...(given.onProgress && { onProgress: (progress) => onRejected(given.onProgress?.(progress), onError) }),
+    ...(onProblem && { onProblem: (problem) => onRejected(onProblem(problem), onError) }),
+    ...(onProgress && { onProgress: (progress) => onRejected(onProgress(progress), onError) }),
   }
   const throttle = createThrottle(time, options.rowsPerSecond, context.share)
   const expiry = createExpiryRounds(context, { signal, onProblem: options.onProblem }, throttle, onError)
