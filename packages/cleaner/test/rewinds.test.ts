@@ -138,6 +138,9 @@ test('the only shard of a store is found to have gone back by a process that sta
   await marks.look({})
   expect(marks.unsweptSince).toBe(time.now())
   expect(await readRewinds(store)).toMatchObject([{ isSwept: false }])
+  const raised = markFromText((await driver.shards[0]!.tasks.load(MARK_TASK))!.progress)
+  // The mark is above all marks that the shard had before.
+  expect(raised.mark).toBe(3)
   const found = marks.unsweptSince
   time.leap(MINUTE)
   await marks.look({})

@@ -1,4 +1,5 @@
 import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
+import { idOn } from '@looseleaf-tooling/kit/id-on'
 import { LooseleafError } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
@@ -111,6 +112,16 @@ describe('progress of sweeps', () => {
     ])
     for (const last of progress) expect(last).toBe(reports.findLast(({ shard }) => shard === last.shard))
     expect(reports.length).toBeGreaterThan(progress.length)
+  })
+
+  it('`status` has the shards in order, also if a later one has reported first', async () => {
+    await store.put({ user_id: 'ada', published: 1 }, { id: idOn(store, 1) })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    plan = ({ shard, operation }) =>
+      shard === 0 && operation === 'pageByAdded' ? { before: () => promise } : undefined
+    const cleaner = begin({ onProgress: () => resolve() })
+    await until(() => cleaner.status().progress.length === 2)
+    expect(cleaner.status().progress.map(({ shard }) => shard)).toEqual([0, 1])
   })
 
   it('`status` has the progress without `onProgress`', async () => {

@@ -252,6 +252,22 @@ describe('a check of a unique index', () => {
     expect(problems).toEqual([])
   })
 
+  it('a duplicate is reported also if its holder has several keys', async () => {
+    const byMails = defineIndex('by_mails', {
+      properties: { mails: 'string[]' },
+      shardOn: 'mails',
+      unique: true,
+    })
+    const store1 = await openStore({ driver: createReferenceDriver({ shards: 1 }), indexes: [], time })
+    const { id: holder } = await store1.put({ mails: ['a', 'b'] })
+    const { id } = await store1.put({ mails: ['a'] })
+    await store1.addIndex(byMails)
+    await cleanIndex(store1)
+    const problems: Problem[] = []
+    await checkIndex(store1, 'by_mails', { onProblem: (problem) => void problems.push(problem) })
+    expect(problems).toMatchObject([{ kind: 'duplicate', entity: id, holder }])
+  })
+
   it('an example may lack its claim alone', async () => {
     const { id } = await unique.put({ mail: 'ada' })
     await lose([id], true)

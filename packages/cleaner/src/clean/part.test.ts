@@ -27,6 +27,8 @@ test.each([
   '[]',
   '7',
   '{"run":1}',
+  '{"run":1,"stage":"check","read":{"entities":"","check":""}}',
+  '{"run":"a","stage":"later","read":{"entities":"","check":""}}',
   '{"run":"a","stage":"later"}',
   '{"run":"a","stage":"check"}',
   '{"run":"a","stage":"check","read":{"entities":"9-2","check":""}}',

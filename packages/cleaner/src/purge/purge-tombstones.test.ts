@@ -257,3 +257,21 @@ it('a tombstone with an invalid version is left alone', async () => {
   time.leap(WEEK + HOUR)
   expect([await purge(), await tombstones()]).toEqual([0, 1])
 })
+
+it('the purge returns to the first of the tombstones of several pages that it passed over, once all are due', async () => {
+  const { entities } = shard()
+  const passOver = async (aheadMs: number): Promise<void> => {
+    const { id, version } = await store.put({ n: 1 })
+    const ahead = (time.now() + aheadMs) * 1000
+    await entities.replace([{ id: parseId(id), base: version, version: ahead, body: null }], { epoch: 1 })
+  }
+  await passOver(2 * DAY)
+  await store.putMany(Array.from({ length: 600 }, (_, n) => ({ n })))
+  await passOver(DAY)
+  const purged: number[] = []
+  for (const later of [WEEK + HOUR, DAY, DAY]) {
+    time.leap(later)
+    purged.push(await purge())
+  }
+  expect(purged).toEqual([0, 0, 2])
+})

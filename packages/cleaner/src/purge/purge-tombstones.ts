@@ -133,13 +133,11 @@ function greatestOf(rows: readonly EntityPageRow[]): number {
   return Math.max(...rows.map(({ version }) => version))
 }
 
+/** Combines the tombstones that were passed over on a page with those of a later one. */
 function combinePassed(
   a: PassedTombstones | undefined,
   b: PassedTombstones | undefined,
 ): PassedTombstones | undefined {
   if (a === undefined || b === undefined) return a ?? b
-  return {
-    from: a.from.updated <= b.from.updated ? a.from : b.from,
-    version: Math.max(a.version, b.version),
-  }
+  return { from: a.from, version: Math.max(a.version, b.version) }
 }

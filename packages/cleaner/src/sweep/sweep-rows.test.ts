@@ -74,7 +74,7 @@ describe('gathered rows', () => {
 
   it('gathered rows are compared with a hundred entities at once, each read once', async () => {
     const rows: TargetRow[] = []
-    for (let i = 0; i < 101; i++) {
+    for (let i = 0; i < 201; i++) {
       const id = store.newId()
       for (const tag of ['x', 'y'])
         rows.push({ target: targets[1]!, row: rowFor(store, 'by_tag', id, { tags: [tag] }, 1).row })
@@ -83,10 +83,10 @@ describe('gathered rows', () => {
     await sweepIndexRows({ ...pass, leaves: () => true }, 0, rows)
     const reads = sent.filter((call) => call.startsWith('readBounded'))
     // Each entity is read before and after its rows are deleted.
-    expect(reads.reduce((sum, call) => sum + Number(call.split(' ')[1]), 0)).toBe(2 * 101)
-    // Two groups need three reads on the two shards.
-    expect(reads).toHaveLength(2 * 3)
-    expect(pass.tally).toMatchObject({ rows: 202, entities: 0 })
+    expect(reads.reduce((sum, call) => sum + Number(call.split(' ')[1]), 0)).toBe(2 * 201)
+    // Three groups need five reads on the two shards.
+    expect(reads).toHaveLength(2 * 5)
+    expect(pass.tally).toMatchObject({ rows: 402, entities: 0 })
   })
 
   it('misplaced rows are counted and moved, and other entities are not read', async () => {

@@ -6,6 +6,10 @@ const oneMore = 'One row more or less in hand makes no difference to the outcome
 
 export const cleaner: Equivalents = {
   'cleaner/check/check-index': {
+    "checkEntities: direction: 'missing' → direction: ''":
+      'There are two directions, and this is not the other.',
+    'compare: cleanableIndexes(context).find((other) => isClaimsOf(other, entry)) → cleanableIndexes(context).findLast((other) => isClaimsOf(other, entry))':
+      'An index has one table of claims.',
     'compare: entry === undefined → false': 'The look for a missing index has thrown before.',
     "compare: new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${JSON.stringify(name)}.`) → new LooseleafError('', `The store has no index ${JSON.stringify(name)}.`)":
       'The look for a missing index has thrown before.',
@@ -116,6 +120,8 @@ export const cleaner: Equivalents = {
       'All phases differ.',
   },
   'cleaner/check/check-page': {
+    "addMissing: direction: 'missing' → direction: ''":
+      'There are two directions, and this is not the other.',
     'checkEntityPage: missing.length === 0 → false': noWork,
   },
   'cleaner/look/inspect': {
@@ -129,6 +135,7 @@ export const cleaner: Equivalents = {
     'expectedRows: keys.length === 0 → false': 'An index without rows of the entity expects none either way.',
   },
   'cleaner/expire/expire-shard': {
+    'deleteAsRead: due.length === 0 → false': noWork,
     'expireShard: after !== undefined → true':
       'Without a place the next round begins at the first row as well.',
   },
@@ -142,5 +149,13 @@ export const cleaner: Equivalents = {
   },
   'cleaner/purge/purge-tombstones': {
     'createPurge: more && last !== undefined → (more)': 'A full page has a last row.',
+  },
+  'cleaner/tampering/keep-witnesses': {
+    "createWitnessKeeper.missingWitnesses: direction: 'missing' → direction: ''":
+      'There are two directions, and this is not the other.',
+  },
+  'cleaner/background/tails': {
+    'createTails.follow: context.driver.removed?.has → context.driver.removed.has':
+      'The set of removed shards is absent only while a store is opened.',
   },
 }
