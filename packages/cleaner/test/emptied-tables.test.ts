@@ -111,8 +111,8 @@ test('an emptied index does not become ready by an earlier run whose worker made
   await reopenRun()
   let isJoined = false
   const watched = faultyDriver(driver, ({ shard, table, operation, args: [next] }): Fault | undefined => {
-    // Records of runs change slowly.
-    if (operation === 'saveAll') return { before: () => new Promise((resolve) => setTimeout(resolve, 20)) }
+    // The records of runs are claimed slowly.
+    if (operation === 'claimAll') return { before: () => new Promise((resolve) => setTimeout(resolve, 50)) }
     if (shard !== 0 || table !== 'catalog' || operation !== 'change' || isJoined) return undefined
     if ((next as ShardCatalog).indexes.every(({ state }) => state !== 'building')) return undefined
     isJoined = true

@@ -232,6 +232,11 @@ test('a sweep that has not ended does not end a finding', async () => {
   // A run that began at the time of the finding counts.
   await cleanIndex(store)
   expect(await readRewinds(store)).toMatchObject([{ isSwept: true }])
+  // The next look stores that, although the mark is not to be raised yet.
+  const marks = createMarkKeeper(store.context, 'one')
+  await marks.look({})
+  const { progress } = (await driver.shards[0]!.tasks.load(MARK_TASK))!
+  expect([markFromText(progress).wentBack?.isSwept, marks.unsweptSince]).toEqual([true, 0])
 })
 
 test('a shard without a mark, which another shard has noted, has gone back to an unknown time', async () => {
