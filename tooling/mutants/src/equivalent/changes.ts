@@ -108,7 +108,6 @@ export const changes: Equivalents = {
     'createCurrentPage.changed: isStale → true': 'No query begins while the page is not stale.',
     'createCurrentPage.after.stopWaiting: waiting.delete(waiter) → (nothing)':
       'To tell a loop again changes nothing; it only frees memory.',
-    'createCurrentPage.enter: ++watchers === 1 → true': 'To join again changes nothing.',
     'createCurrentPage.leave: --watchers === 0 && failure === undefined → (--watchers === 0)':
       'To end again changes nothing.',
     'versionOf: metaOf(item)?.version ?? 0 → (metaOf(item)?.version)': wasReadByStore,
