@@ -80,7 +80,6 @@ export function createBatchWriter(parts: WriterParts): BatchWriter {
         'BODY_TOO_LARGE',
         `The bodies of a batch may have ${MAX_BATCH_BYTES} bytes together; these have ${bytes}. Nothing was written.`,
       )
-    requireDistinctKeys(planned)
     return planned
   }
 
@@ -217,6 +216,7 @@ export function createBatchWriter(parts: WriterParts): BatchWriter {
       let outcome: CommitOutcome | 'undone'
       const epoch = catalog.epochs[shard] ?? 0
       try {
+        requireDistinctKeys(decided)
         const claims = await claim(begun, ({ rows }) => rows.claimed, unsettled.size > 0, signal)
         const deferred = await upsert(begun, signal)
         const tables = [...new Set(deferred.flat())]
