@@ -1,4 +1,4 @@
-import { isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
 import { badOption, badArgument, type CatalogEntry, type StoreLayout } from '@looseleaf/core/internal'
 import {
   CATALOG_FORMAT,
@@ -16,6 +16,7 @@ import { exclusively } from '../catalog/catalog-lease.ts'
 import { createIndexTable, createTables } from '../catalog/create-tables.ts'
 import { requireUsable } from './check-database.ts'
 import { requireCandidate, type Candidate } from './check-candidate.ts'
+import { leaveRefused } from './leave-refused.ts'
 
 export interface AddShardOptions extends CallOptions {
   /** Checks the database and the rights of its user only, and changes nothing. Default: false. */
@@ -48,7 +49,15 @@ export async function addShard(
   if (driver.shardAt === undefined)
     throw badOption('The driver of this store knows only the shards that it was given.')
   const shard = driver.shardAt(address)
-  const candidate = await candidateOrLeave(context, shard, { signal })
+  return leaveRefused(context, shard, () => addDatabase(context, shard, { dryRun, signal }))
+}
+
+async function addDatabase(
+  context: EngineContext,
+  shard: Shard,
+  { dryRun, signal }: AddShardOptions,
+): Promise<AddedShard> {
+  const candidate = await requireCandidate(context, shard, { signal })
   const { number, isMember } = candidate
   const isWhole = await hasJoined(context, candidate, { signal })
   if (!isWhole) await requireUsable(context, shard, { signal })
@@ -60,21 +69,6 @@ export async function addShard(
   // A file is created above, so its warnings are read at the end.
   const warnings = dryRun && !isMember ? [] : await shard.warnings({ signal })
   return { number: joined, address: shard.name, added, warnings }
-}
-
-/** As `requireCandidate`. Closes the connections to a database that is refused: it may be emptied, or its file replaced, before the next call. */
-async function candidateOrLeave(
-  context: EngineContext,
-  shard: Shard,
-  options: CallOptions,
-): Promise<Candidate> {
-  try {
-    return await requireCandidate(context, shard, options)
-  } catch (error) {
-    const isShard = presentShards(context.driver).some(({ name }) => name === shard.name)
-    if (isLooseleafError(error, 'LAYOUT_MISMATCH') && !isShard) await context.driver.leave?.(shard.name)
-    throw error
-  }
 }
 
 /**
