@@ -1,3 +1,5 @@
+import { LooseleafError } from '@looseleaf/core'
+import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
@@ -32,6 +34,23 @@ test('a long act continues after its answer, is listed, blocks other acts on its
   expect(acts.list()).toMatchObject([{ name: 'clean', failure: 'cut off' }, { name: 'plant' }])
   expect(ended).toHaveLength(2)
   await expect(acts.begin({ ...quick, about: 'by_n' })).rejects.toMatchObject({ status: 503 })
+})
+
+test('an act whose user ends it has an outcome and no failure', async () => {
+  const acts = createActs({ onAct: () => {} }, '/store', () => {})
+  await acts.begin({
+    name: 'drain',
+    about: 'shard 1',
+    endLabel: 'Stop',
+    async run({ signal }) {
+      await once(signal, 'abort')
+      throw new LooseleafError('ABORTED', 'The call was cancelled by its signal.')
+    },
+  })
+  await acts.end('shard 1')
+  expect(acts.list()).toMatchObject([
+    { name: 'drain', failure: undefined, outcome: 'Ended early; changes made so far stay.' },
+  ])
 })
 
 function sent(): PassThrough & IncomingMessage {

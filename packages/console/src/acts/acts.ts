@@ -16,7 +16,7 @@ export interface Act {
   readonly about: string
   readonly at: Date
   readonly durationMs: number
-  /** Error that prevented or ended the act; undefined after success. */
+  /** Error that prevented or ended the act; undefined after success, and for an act that a user ended. */
   readonly failure: string | undefined
   /** Result as a sentence, also of an act that failed halfway; undefined without a result. */
   readonly outcome?: string | undefined
@@ -125,11 +125,15 @@ export function createActs(options: ActsOptions, path: string, onWarning: (messa
         setOutcome: (text) => void (outcome = text),
       })
     } catch (error) {
-      failure = late.aborted
-        ? `The time limit of ${LIMIT_MS / 60_000} minutes has ended it; changes made so far stay.`
-        : isLooseleafError(error)
-          ? `${error.code}: ${error.message}`
-          : messageOf(error)
+      // A user who ends an act gets no error for it.
+      if (early.aborted && isLooseleafError(error, 'ABORTED'))
+        outcome ??= 'Ended early; changes made so far stay.'
+      else
+        failure = late.aborted
+          ? `The time limit of ${LIMIT_MS / 60_000} minutes has ended it; changes made so far stay.`
+          : isLooseleafError(error)
+            ? `${error.code}: ${error.message}`
+            : messageOf(error)
     }
     running.delete(about)
     const act: Act = { name, about, at, durationMs: platformTime.elapsed() - startedAt, failure, outcome }
