@@ -169,6 +169,9 @@ test('the list of X-rays has the duration and the discarded rows of each, and ev
     />made<[\s\S]*<td>32\.0 ms<\/td><td>6<\/td><td>3<\/td><td>7<\/td>/,
   )
   const [drawn = ''] = /<svg[\s\S]*<\/svg>/.exec(await bodyOf(address)) ?? []
+  expect(drawn).toContain('3 statements in 32.0 ms')
+  const short = window.keep({ ...trace, startedAt: 100, statements: [on('shard 2', 110)] }, 'short')
+  expect(await bodyOf(short)).toContain('One statement in 12.0 ms; the table below lists it')
   expect(drawn.indexOf('>shard 2<')).toBeGreaterThan(-1)
   expect(drawn.indexOf('>shard 2<')).toBeLessThan(drawn.indexOf('>shard 10<'))
 })
@@ -195,7 +198,7 @@ test('the page of shards shows a move with its counts, the reason why it waits, 
   const page = await bodyOf('/store/shards')
   for (const text of [
     `Move ${move!.id}: copying`,
-    '2,001 buckets from memory 0 to memory 1. 0 of them are handed over.',
+    '2,001 buckets from memory 0 to memory 1. Handed over so far: 0.',
     '<dt>held up by</dt><dd>no process works on it',
     '<dt>go on</dt><dd><code>looseleaf shard repair</code>',
     `<dt>go back</dt><dd><code>looseleaf shard undo ${move!.id}</code>`,

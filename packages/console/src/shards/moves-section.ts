@@ -35,7 +35,7 @@ function moveSection(move: MoveReport, names: readonly string[]): Html {
   const { id, state, from, to, heldUpBy, holder, next } = move
   const nameOf = (shard: number): string => names[shard] ?? `shard ${shard}`
   return markup`<section><h3>Move ${id}: ${state}</h3>
-<p>${capital(counted(move.bucketCount, 'bucket'))} from ${nameOf(from)} to ${nameOf(to)}. ${move.handedOver.toLocaleString('en-US')} of them are handed over.</p>
+<p>${capital(counted(move.bucketCount, 'bucket'))} from ${nameOf(from)} to ${nameOf(to)}. Handed over so far: ${move.handedOver.toLocaleString('en-US')}.</p>
 ${progressOf(move)}
 <dl><dt>copied</dt><dd>${copiesText(move)}</dd><dt>compared</dt><dd>${verifiedText(move)}</dd><dt>sealed</dt><dd>${pausesText(move)}</dd><dt>writes that waited</dt><dd>${waitsText(move)}</dd>${holder && markup`<dt>worked on by</dt><dd>${holder.worker}, since ${timeText(holder.since)}</dd>`}${next && markup`<dt>next step</dt><dd>${next}</dd>`}${heldUpBy && markup`<dt>held up by</dt><dd>${heldUpBy}</dd>`}${commandsText(move)}</dl></section>`
 }

@@ -3,7 +3,7 @@ import type { Trace } from '@looseleaf/store'
 import type { TracedStatement } from '@looseleaf/store/internal'
 import { drawing, linearAxis, tenth } from '../kit/drawing.ts'
 import { markup, type Html } from '../kit/html.ts'
-import { milliseconds } from '../kit/text.ts'
+import { capital, counted, milliseconds } from '../kit/text.ts'
 import { joinsOf } from './joins.ts'
 
 const WIDTH = 1000
@@ -52,7 +52,7 @@ export function timeLine(trace: Trace): Html {
     }
     y += lines.length * ROW + GAP
   }
-  const label = `${statements.length} statements in ${milliseconds(end)}; the table below lists them`
+  const label = `${capital(counted(statements.length, 'statement'))} in ${milliseconds(end)}; the table below lists ${statements.length === 1 ? 'it' : 'them'}`
   // The last tick has no label if it would touch the label of the end.
   const ticks = axis.ticks.filter((tick) => tick < end * 0.92)
   const labels = ticks.map(
