@@ -85,7 +85,8 @@ function leftText(end: number): string {
   return `${counted(Math.max(0, Math.ceil((end - Date.now()) / 1_000)), 'second')} left`
 }
 
-function outcomeOf(
+/** Sums a played day up, and says if anything was lost. */
+export function outcomeOf(
   { made, behind, counts }: PlayedDay,
   { expected, lost, twice }: Awaited<ReturnType<typeof compareDeliveries>>,
 ): string {
@@ -95,5 +96,5 @@ function outcomeOf(
   const late = behind === 0 ? '' : `, ${counted(behind, 'entry', 'entries')} not delivered yet`
   const saved = (things: readonly { readonly isAcknowledged: boolean }[]): number =>
     things.filter(({ isAcknowledged }) => isAcknowledged).length
-  return `${counted(saved(made.entries), 'entry', 'entries')}, ${counted(saved(made.comments), 'comment')} and ${counted(saved(made.likes), 'like')}. Expected ${counted(expected, 'inbox item')}: ${lost} lost, ${twice} twice; ${failed} requests failed${refusals}${late}.`
+  return `${counted(saved(made.entries), 'entry', 'entries')}, ${counted(saved(made.comments), 'comment')} and ${counted(saved(made.likes), 'like')}. Expected ${counted(expected, 'inbox item')}: ${lost} lost, ${twice} twice; ${counted(failed, 'request')} failed${refusals}${late}.`
 }
