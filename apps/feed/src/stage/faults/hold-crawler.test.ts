@@ -31,7 +31,7 @@ test('a held crawler fetches nothing, and the outcome counts the sources that it
     showProgress: (text) => void shown.push(text),
     setOutcome: (text) => void outcomes.push(text),
   })
-  await expect.poll(() => shown.at(-1)).toMatch(/it starts again at .*; 0 sources wait to be fetched/)
+  await expect.poll(() => shown.at(-1)).toMatch(/the loop starts again at .*; 0 sources wait to be fetched/)
   const paths = ['/feed', '/gone']
   server.on('/feed', answer(rss(['a'])))
   const feeds = paths.map((path) => ({ address: `${server.origin}${path}` }))

@@ -43,7 +43,7 @@ test('held deliveries catch up after their start, and the outcome counts each fo
   for (const title of ['One', 'Two']) await postEntry(data, { person_id: writer, title, link: undefined })
   await expect
     .poll(() => shown.at(-1), { timeout: 10_000 })
-    .toMatch(/it starts again at .*; 2 entries came meanwhile, 8 inbox items missing so far/)
+    .toMatch(/the loop starts again at .*; 2 entries came meanwhile, 8 inbox items missing so far/)
   ending.abort()
   await held
   expect(outcomes.at(-1)).toBe('It runs again. 2 entries came meanwhile, for 8 inboxes: 0 lost, 0 twice.')

@@ -22,7 +22,7 @@ test('a cleaner is held after a question, once at a time, its lag grows, and it 
   expect(cleaner.status().isRunning).toBe(false)
   expect((await hold({ sure: 'yes' })).statusCode).toBe(409)
   const page = (): Promise<string> => served.text('/store/faults')
-  expect(await page()).toMatch(/Held<\/strong> since [-\d]+ [:\d]+ UTC: it starts again at/)
+  expect(await page()).toMatch(/Held<\/strong> since [-\d]+ [:\d]+ UTC: the loop starts again at/)
   await expect
     .poll(async () => (await page()).match(/<dd>[1-9]\d* s, and no cleaner follows it now<\/dd>/g), {
       timeout: 5000,
@@ -51,7 +51,7 @@ test('a held cleaner starts again by itself, also after a failed stop', async ()
   }
   const start = (): void => void calls.push('start')
   await holdLoop({ stop: async () => calls.push('stop'), start }, 10, actContext)
-  expect(calls).toEqual(['stop', 'it star', 'start', 'Ended; it runs again.'])
+  expect(calls).toEqual(['stop', 'the loo', 'start', 'Ended; it runs again.'])
   const stop = (): Promise<never> => Promise.reject(new Error('no'))
   await expect(holdLoop({ stop, start }, 10, actContext)).rejects.toThrow('no')
   expect(calls.at(-1)).toBe('start')

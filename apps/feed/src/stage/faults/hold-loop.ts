@@ -25,7 +25,7 @@ export async function holdLoop(
     while (!signal.aborted && Date.now() < end) {
       // The store may be held or broken too.
       const others = await waiting().catch(() => '')
-      showProgress(`it starts again at ${until}${others === '' ? '' : `; ${others}`}`)
+      showProgress(`the loop starts again at ${until}${others === '' ? '' : `; ${others}`}`)
       // A timer may fire within the millisecond before its time. An early end is not an error.
       const rest = Math.min(LOOK_MS, end - Date.now() + 1)
       await sleep(rest, undefined, { signal, ref: false }).catch(() => {})
