@@ -10,7 +10,7 @@ test('the page of deliveries shows how far each shard is behind, once a process 
   const site = await openSite({ shards: memoryShards(2), cleaner: false })
   const page = deliveriesPage(site.store, DELIVER)
   const served = visitConsole(createConsole({ store: site.store, base: '/store', pages: [page] }))
-  expect(await served.text('/store/deliveries')).toContain('No process has delivered yet.')
+  expect(await served.text('/store/deliveries')).toContain('The shards that answer know of no delivery yet.')
   const deliveries = startDeliveries(site, { onError: () => {} })
   await expect
     .poll(() => served.text('/store/deliveries'), { timeout: 10_000, interval: 50 })

@@ -17,7 +17,8 @@ export function deliveriesPage(store: DataStore, consumer: string): ActPage {
     async part() {
       const reports = await readConsumers(store, { signal: AbortSignal.timeout(READ_MS) })
       const report = reports.find(({ name }) => name === consumer)
-      if (report === undefined) return { body: markup`<p>No process has delivered yet.</p>` }
+      if (report === undefined)
+        return { body: markup`<p>The shards that answer know of no delivery yet.</p>` }
       return {
         body: table(
           ['shard', 'behind by', 'partitions in work', 'processes', 'failing', 'given up'],
