@@ -239,7 +239,13 @@ test('the page of shards lists the failing calls of all processes', async () => 
   await tasks.claim('failing calls', 'me', 1_000)
   await tasks.save('failing calls', 'me', JSON.stringify([note]), 0)
   const page = await bodyOf('/store/shards')
-  for (const text of ['Failing calls', 'host:7', 'SHARD_FULL', '73 of 100 in 60 s', 'It is full.'])
+  for (const text of [
+    'Failing calls',
+    'host:7',
+    'SHARD_FULL',
+    '73 of 100 in 60 s',
+    '<span class="long message">It is full.<',
+  ])
     expect(page).toContain(text)
 })
 

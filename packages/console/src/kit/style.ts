@@ -29,7 +29,7 @@ i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; back
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); white-space: nowrap } thead th { white-space: normal; overflow-wrap: normal; vertical-align: bottom } tbody th { font-weight: inherit }
 code { display: block; width: min(60ch, 75vw); white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; color: var(--soft) }
 summary { cursor: pointer; min-height: 1.5rem } .yes { color: var(--good) } .no { color: var(--bad); font-weight: 600 }
-.long { white-space: normal; overflow-wrap: break-word; display: inline-block; min-width: 9ch; max-width: 40ch } .id, .when { white-space: normal; display: inline-block; min-width: 20ch } .when { min-width: 16ch }
+.long { white-space: normal; overflow-wrap: break-word; display: inline-block; min-width: 9ch; max-width: 40ch } .message { min-width: 30ch } .id, .when { white-space: normal; display: inline-block; min-width: 20ch } .when { min-width: 16ch }
 @media (min-width: 640px) { .whole { white-space: pre } } @media (min-width: 1000px) { th, td { padding-right: 1.25rem } .when { white-space: nowrap } } @media (max-width: 800px) { th, td { padding-right: .5rem; font-size: .8rem } }
 td code, th code { unicode-bidi: plaintext; width: auto; max-width: 70ch; min-width: min(30ch, 44vw); color: inherit } th code { max-width: 50ch }
 ${Array.from({ length: 8 }, (_, i) => `.n${i + 1} tr > :nth-child(${i + 2})`).join(', ')} { text-align: right }

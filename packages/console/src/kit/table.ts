@@ -7,6 +7,9 @@ export const noteOf = (note: string): Html | undefined =>
 /** Renders a text that wraps in a narrow column. */
 export const long = (text: string | Html): Html => markup`<span class="long">${text}</span>`
 
+/** Renders a text that wraps in the last column of a table that is wider than a narrow screen. */
+export const message = (text: string): Html => markup`<span class="long message">${text}</span>`
+
 /** Renders a time that wraps before its hours in a narrow column. */
 export const moment = (text: string): Html => markup`<span class="when">${text}</span>`
 

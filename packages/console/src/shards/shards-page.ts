@@ -19,7 +19,7 @@ import { markup, type Html } from '../kit/html.ts'
 import type { Answer, PageRequest } from '../requests/routes.ts'
 import type { ShownStore } from '../requests/shown-store.ts'
 import { bytesText, capital, counted, cut, durationText, milliseconds, timeText } from '../kit/text.ts'
-import { long, moment, noteOf, table } from '../kit/table.ts'
+import { message, moment, noteOf, table } from '../kit/table.ts'
 
 const MAX_SHARDS = 64
 /** Largest number of shards with lanes, and of lanes per shard. */
@@ -128,13 +128,13 @@ function pendingText(pending: ShardReport['pending']): string {
 function failingCalls({ value, failure }: PartResult<readonly FailureReport[]>): Html | undefined {
   if (failure !== undefined) return markup`<p>The failing calls of the last hour are unknown: ${failure}</p>`
   const rows = value.flatMap(({ process, at, isOver, calls, periodMs, failures }) =>
-    failures.map(({ code, shard = '', count, message }) => [
+    failures.map(({ code, shard = '', count, message: text }) => [
       process,
       shard,
       code,
       `${count.toLocaleString('en-US')} of ${calls.toLocaleString('en-US')} in ${durationText(periodMs)}`,
       moment(`${isOver ? 'none since ' : ''}${timeText(at)}`),
-      long(message),
+      message(text),
     ]),
   )
   if (rows.length === 0) return undefined
