@@ -27,6 +27,21 @@ test('`return` ends an iteration that waits for its next item', async () => {
   expect(log).toEqual(['left', true])
 })
 
+test('`return` before the first item begins no iteration, and ends all calls of `next` that wait', async () => {
+  const log: unknown[] = []
+  const unbegun = untilSignal(
+    () => new AbortController().signal,
+    (ended) => once(ended, log),
+  )
+  await unbegun.return()
+  expect(await unbegun.next()).toEqual({ done: true, value: undefined })
+  expect(log).toEqual([])
+  const items = untilSignal(() => undefined, once)
+  await items.next()
+  const waiting = [items.next(), items.next(), items.return(), items.return()]
+  expect(await Promise.all(waiting)).toEqual(waiting.map(() => ({ done: true, value: undefined })))
+})
+
 test.each(['return', 'dispose', 'throw'] as const)('%s ends an iteration between two items', async (how) => {
   const log: unknown[] = []
   const items = untilSignal(
@@ -60,6 +75,24 @@ test('an iteration that ends leaves no listener on the signal of its caller, and
   ))
     aborter.abort('enough')
   expect(reasons).toEqual(['enough'])
+})
+
+test('`return` throws an error at the end of an iteration, and leaves no listener on the signal of its caller', async () => {
+  const { signal } = new AbortController()
+  const closed = new LooseleafError('CLOSED', 'The shop is closed.')
+  const items = untilSignal(
+    () => signal,
+    async function* (): AsyncGenerator<number, void, undefined> {
+      try {
+        yield 1
+      } finally {
+        await Promise.reject(closed)
+      }
+    },
+  )
+  await items.next()
+  await expect(items.return()).rejects.toBe(closed)
+  expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
 test('an error of the iteration, and one of `signalOf`, are thrown by `next`', async () => {
