@@ -182,6 +182,9 @@ export function createWitnessKeeper(
  * The indexes are `building` last, because a worker that finds one makes it ready when its run is over:
  * 1. The last worker of the earlier run makes the index ready, and is suspended before it ends the run.
  * 2. The index is `building` again. Another worker joins the earlier run, finds nothing left to do, and makes the index ready without its rows.
+ *
+ * This changes the catalog even if another cleaner has made them `building`: a worker that read the record of its run before these began, and would
+ * make an index ready by it, looks at the record again.
  */
 async function refill(
   context: EngineContext,
@@ -196,9 +199,7 @@ async function refill(
   const catalog = await changeCatalog(
     context.driver,
     (indexes) =>
-      indexes.some(isEmptied)
-        ? indexes.map((entry) => (isEmptied(entry) ? { ...entry, state: 'building' as const } : entry))
-        : undefined,
+      indexes.map((entry) => (isEmptied(entry) ? { ...entry, state: 'building' as const } : entry)),
     options,
   )
   context.catalog.adopt(catalog)
