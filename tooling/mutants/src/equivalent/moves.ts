@@ -257,9 +257,9 @@ export const moves: Equivalents = {
       'A shortcut: the place follows from the part too.',
   },
   'store/shards/add-shard': {
-    'addShard: (await loadShardCatalog(shard, { signal }))?.shardNumber ?? number → ((await loadShardCatalog(shard, { signal }))?.shardNumber)':
+    'addDatabase: (await loadShardCatalog(shard, { signal }))?.shardNumber ?? number → ((await loadShardCatalog(shard, { signal }))?.shardNumber)':
       'A shard has a catalog once it was added.',
-    'addShard: (await loadShardCatalog(shard, { signal }))?.shardNumber → (await loadShardCatalog(shard, { signal })).shardNumber':
+    'addDatabase: (await loadShardCatalog(shard, { signal }))?.shardNumber → (await loadShardCatalog(shard, { signal })).shardNumber':
       'A shard has a catalog once it was added.',
     'prepareTables: catalog.hasDefinitions → true':
       'A shortcut: without definitions there are no codec entries.',
