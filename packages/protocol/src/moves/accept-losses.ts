@@ -4,7 +4,6 @@ import {
   withoutRanges,
   type AwayBuckets,
   type LayoutMove,
-  type ShardServes,
   type StoreLayout,
 } from '@looseleaf/core/internal'
 import {
@@ -17,11 +16,13 @@ import { shardAt } from '../shards.ts'
 import { movableLayout } from './announce.ts'
 import {
   announcedIn,
+  arrivedSince,
   bucketsOfMove,
   changeOwn,
   hasAttempt,
   loadOwn,
   ofMove,
+  withArrivals,
   withoutBuckets,
   type OwnBuckets,
 } from './own-buckets.ts'
@@ -138,16 +139,13 @@ async function serveEmpty(
 ): Promise<void> {
   const begin = 1 + (await timeBelowFloor(shardAt(context, owner), options.signal))
   const arrival = { move, attempt, buckets, from, end, begin, afterAddedId: 0 }
-  const withArrival = (serves: ShardServes): ShardServes => ({
-    ...serves,
-    owns: unionOfRanges(serves.owns, buckets),
-    coming: withoutBuckets(serves.coming, buckets),
-    arrived: [...(withoutBuckets(serves.arrived, buckets) ?? []), arrival],
-  })
   await changeOwn(
     context,
     owner,
-    ({ serves }) => (hasAttempt(serves.arrived, arrival) ? undefined : withArrival(serves)),
+    ({ serves }) =>
+      hasAttempt(serves.arrived, arrival)
+        ? undefined
+        : { ...withArrivals(serves, [arrival]), coming: withoutBuckets(serves.coming, buckets) },
     options,
   )
 }
@@ -201,9 +199,7 @@ function takeUnbegun(
     context,
     to,
     ({ serves }) => {
-      const arrived = serves.arrived?.filter(({ move }) => move >= id) ?? []
-      const begun = unionOfRanges(...arrived.map((record) => record.buckets))
-      const owns = withoutRanges(serves.owns, withoutRanges(buckets, begun))
+      const owns = withoutRanges(serves.owns, withoutRanges(buckets, arrivedSince(serves, id)))
       return owns === serves.owns ? undefined : { ...serves, owns }
     },
     options,

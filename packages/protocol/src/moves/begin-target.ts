@@ -15,11 +15,13 @@ import type { MoveWork } from './move-work.ts'
 import { keptCopy, withoutCopies } from './missing-copies.ts'
 import { lostTarget } from './owner-faults.ts'
 import {
+  arrivedSince,
   durableOwn,
   hasAttempt,
   loadOwn,
   ofMove,
   swapOwn,
+  withArrivals,
   withoutBuckets,
   type OwnBuckets,
 } from './own-buckets.ts'
@@ -180,18 +182,12 @@ async function lostRecords({ context, move, signal }: MoveWork): Promise<readonl
     loadOwn(context, move.from, { signal }),
     loadOwn(context, move.to, { signal }),
   ])
-  // A later move may have brought the buckets again.
-  const arrivedAt = (serves: ShardServes | undefined): string =>
-    unionOfRanges(
-      ...(serves?.arrived ?? []).filter((each) => each.move >= move.id).map(({ buckets }) => buckets),
-    )
-  const lacking = withoutBuckets(ofMove(source.serves.away, move.id), arrivedAt(target.serves))
+  const lacking = withoutBuckets(ofMove(source.serves.away, move.id), arrivedSince(target.serves, move.id))
   if (lacking === undefined) return []
   // Nor has a target that was made anew a record of buckets that have gone on to another shard.
   const catalogs = await loadShardCatalogs(context.driver, { signal })
-  return (
-    withoutBuckets(lacking, unionOfRanges(...catalogs.map((catalog) => arrivedAt(catalog?.serves)))) ?? []
-  )
+  const arrived = unionOfRanges(...catalogs.map((catalog) => arrivedSince(catalog?.serves, move.id)))
+  return withoutBuckets(lacking, arrived) ?? []
 }
 
 function begun(
@@ -213,10 +209,5 @@ function begun(
     const kept = withoutRanges(record.buckets, buckets)
     return kept === '' ? [] : [{ ...record, buckets: kept }]
   })
-  return {
-    ...serves,
-    owns: unionOfRanges(serves.owns, buckets),
-    coming: coming.length === 0 ? undefined : coming,
-    arrived: [...(withoutBuckets(serves.arrived, buckets) ?? []), ...arrived],
-  }
+  return { ...withArrivals(serves, arrived), coming: coming.length === 0 ? undefined : coming }
 }

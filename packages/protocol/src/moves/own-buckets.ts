@@ -3,6 +3,7 @@ import {
   rangesInclude,
   unionOfRanges,
   withoutRanges,
+  type ArrivedBuckets,
   type CatalogChangeOptions,
   type LayoutMove,
   type LeavingBuckets,
@@ -169,6 +170,22 @@ export function withoutBuckets<Record extends Motion>(
       return kept === '' ? [] : [{ ...record, buckets: kept }]
     }),
   )
+}
+
+/** Returns the buckets that a shard has got by this move or a later one, which may have brought them again. */
+export function arrivedSince(serves: ShardServes | undefined, move: number): string {
+  const records = (serves?.arrived ?? []).filter((record) => record.move >= move)
+  return unionOfRanges(...records.map(({ buckets }) => buckets))
+}
+
+/** Returns what a shard serves once it has begun with these buckets. Earlier arrivals of theirs are replaced. */
+export function withArrivals(serves: ShardServes, arrivals: readonly ArrivedBuckets[]): ShardServes {
+  const buckets = unionOfRanges(...arrivals.map((arrival) => arrival.buckets))
+  return {
+    ...serves,
+    owns: unionOfRanges(serves.owns, buckets),
+    arrived: [...(withoutBuckets(serves.arrived, buckets) ?? []), ...arrivals],
+  }
 }
 
 /** Tells whether an attempt's record has these buckets. */
