@@ -7,7 +7,7 @@ import {
   forEachShard,
   shardAt,
   type Registration,
-  isOfRemovedShard,
+  isOfShardLeftOut,
   type AnyStore,
 } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
@@ -115,7 +115,7 @@ export function consume(
       (failure) => context.onWarning(`onError of consume failed: ${String(failure)}`),
     )
   const onRoundError = (error: unknown): void => {
-    if (signal.aborted || isOfRemovedShard(context, error)) return
+    if (signal.aborted || isOfShardLeftOut(context, error)) return
     report(error)
     if (!isLooseleafError(error) || !ENDS.has(error.code)) return
     controller.abort()

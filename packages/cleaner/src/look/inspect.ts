@@ -105,6 +105,8 @@ async function inspectShard(
     entities.map(({ id }) => id),
     { signal: pass.signal },
   )
+  // The tail, which looks everywhere, has no rate: it would fall behind.
+  if (!everywhere) await pass.throttle.take(shard, found.flat().length, pass.signal)
   for (const [i, target] of targets.entries()) {
     await pass.throttle.rest(pass.signal)
     const rows = found[i] ?? []

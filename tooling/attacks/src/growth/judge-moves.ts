@@ -4,7 +4,7 @@ import type { GrowthRecord } from './records.ts'
 export interface MovesVerdict {
   readonly done: number
   readonly undone: number
-  /** Groups that were sealed, and the times of the seals in milliseconds: the greatest p50, p99 and worst of any move. */
+  /** Groups that were handed over, and the times of their seals in milliseconds. */
   readonly groups: number
   readonly sealP50: number
   readonly sealP99: number
@@ -15,13 +15,15 @@ export interface MovesVerdict {
 }
 
 export function judgeMoves(histories: Iterable<readonly GrowthRecord[]>): MovesVerdict {
-  const moved = new Map<number, Extract<GrowthRecord, { readonly kind: 'moved' }>>()
+  const states = new Map<number, string>()
+  const seals: number[] = []
   let [copied, copyingUs] = [0, 0]
   for (const records of histories) {
     let beganAt: number | undefined
     let before = 0
     for (const record of records) {
-      if (record.kind === 'moved') moved.set(record.move, record)
+      if (record.kind === 'moved') states.set(record.move, record.state)
+      if (record.kind === 'seal') seals.push(record.ms)
       if (record.kind !== 'step') continue
       if (record.step === 'copying') [beganAt, before] = [record.at, record.copied]
       else if (record.step === 'checking' && beganAt !== undefined) {
@@ -31,19 +33,15 @@ export function judgeMoves(histories: Iterable<readonly GrowthRecord[]>): MovesV
       }
     }
   }
-  const all = [...moved.values()]
-  const greatest = (of: (seals: (typeof all)[number]['seals']) => number): number =>
-    Math.max(0, ...all.map(({ seals }) => of(seals)))
+  const counted = (state: string): number => [...states.values()].filter((one) => one === state).length
+  const sorted = seals.toSorted((a, b) => a - b)
   return {
-    done: all.filter(({ state }) => state === 'done').length,
-    undone: all.filter(({ state }) => state === 'undone').length,
-    groups: all.reduce((sum, { seals }) => sum + seals.groups, 0),
-    sealP50: quantile(
-      all.map(({ seals }) => seals.p50).toSorted((a, b) => a - b),
-      0.5,
-    ),
-    sealP99: greatest(({ p99 }) => p99),
-    sealWorst: greatest(({ worst }) => worst),
+    done: counted('done'),
+    undone: counted('undone'),
+    groups: sorted.length,
+    sealP50: quantile(sorted, 0.5),
+    sealP99: quantile(sorted, 0.99),
+    sealWorst: sorted.at(-1) ?? 0,
     copied,
     copiedPerSecond: copyingUs === 0 ? 0 : Math.round(copied / (copyingUs / 1_000_000)),
   }

@@ -11,7 +11,7 @@ Grows and shrinks a store on real servers while processes write, read, follow an
   --seconds   least time of the growing and shrinking, which is repeated until then
   --kills     kills and stops movers, writers and servers all the time
   --rest      pause of each caller after a call, in milliseconds
-  --rate      the most rows that each mover copies or deletes in a second; default: no limit
+  --rate      the most rows that each mover copies or deletes, and the cleaner compares, in a second; default: no limit
   --mysql     on MySQL, whose server LOOSELEAF_MYSQLD names`
 
 const { values } = parseArgs({

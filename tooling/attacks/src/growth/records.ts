@@ -91,18 +91,18 @@ export interface StepRecord {
   readonly copied: number
 }
 
-/** A mover has ended a move. Times of seals in milliseconds. */
+/** A mover has ended a move. */
 export interface MovedRecord {
   readonly kind: 'moved'
   readonly move: number
   readonly state: string
   readonly at: number
-  readonly seals: {
-    readonly groups: number
-    readonly p50: number
-    readonly p99: number
-    readonly worst: number
-  }
+}
+
+/** A mover has handed a group of buckets over, whose writes had to wait for `ms` milliseconds. */
+export interface SealRecord {
+  readonly kind: 'seal'
+  readonly ms: number
 }
 
 /** An answer that is wrong regardless of all others. */
@@ -122,6 +122,7 @@ export type GrowthRecord =
   | EndedRecord
   | StepRecord
   | MovedRecord
+  | SealRecord
   | WrongRecord
 
 export type Role = 'write' | 'read' | 'follow' | 'consume' | 'clean' | 'move' | 'drain' | 'repair' | 'undo'

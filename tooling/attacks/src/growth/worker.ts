@@ -31,6 +31,11 @@ async function run(worker: GrowthWorker): Promise<void> {
     },
     indexes: growthIndexes,
     writeTimeoutMs: WRITE_TIMEOUT_MS * speed,
+    observer: {
+      happened(event) {
+        if (event.kind === 'handed_over') worker.recorder.write({ kind: 'seal', ms: event.sealedMs })
+      },
+    },
     ...(speed !== 1 && { time: fastTime(speed) }),
     // A server may be down when this process starts.
     again: (error) => isLooseleafError(error) && error.retryable && !worker.isStopping,
@@ -61,6 +66,7 @@ async function clean(worker: GrowthWorker, store: DataStore): Promise<void> {
     idleIntervalMs: 1_000,
     leaseMs: 5_000,
     sweepEveryMs: 5_000,
+    rowsPerSecond: worker.config.rowsPerSecond,
   })
   worker.ready()
   while (!worker.isStopping) await sleep(50)
