@@ -312,7 +312,7 @@ test.each([
   }
 
   // Slow enough that the clean is far from its end when its first progress is read.
-  const { child, finished } = startCommand(['clean', '--rate', '90', '--lease', '1'], { cwd })
+  const { child, finished } = startCommand(['clean', '--rows-per-second', '90', '--lease', '1'], { cwd })
   while ((await doneSoFar()) === 0 && child.exitCode === null) await delay(20)
   child.kill(signal)
   const ended = await finished

@@ -7,7 +7,8 @@ import { checkAndReport, cleanAndReport, exitCodeOfClean } from '../indexes/clea
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { exitCodes, type ExitCode } from '../running/exit-codes.ts'
 import { findIndex } from '../indexes/find-index.ts'
-import { parseLease, parseWhole } from '../running/parse-whole.ts'
+import { parseLease } from '../running/parse-whole.ts'
+import { addRateOption } from '../running/rate-option.ts'
 import type { Invocation } from '../running/invocation.ts'
 import { CHECK_JSON, CLEAN_EXIT, CLEAN_JSON, DANGLING } from './clean-help.ts'
 
@@ -15,7 +16,7 @@ interface CleanCommandOptions {
   readonly index?: readonly string[]
   readonly check?: boolean
   readonly restart?: boolean
-  readonly rate?: number
+  readonly rowsPerSecond?: number
   readonly lease?: number
 }
 
@@ -38,7 +39,7 @@ With --check:
 ${CHECK_JSON}`
 
 export const addClean: AddCommand = (program) => {
-  defineCommand(program, {
+  const command = defineCommand(program, {
     usage: 'clean',
     summary: 'Fill new indexes and repair others, or check them',
     details: DETAILS,
@@ -51,11 +52,7 @@ export const addClean: AddCommand = (program) => {
     .option('--index <name...>', 'only these indexes (default: all)')
     .option('--check', 'compare, and change nothing')
     .option('--restart', 'start over and write every row again: after a restore or a failover')
-    .option(
-      '--rate <rows>',
-      'largest number of entities and rows read per second (default: no limit)',
-      parseWhole,
-    )
+  addRateOption(command)
     .option(
       '--lease <seconds>',
       'time until other processes take over the work of a dead one (default: 30, at most 300)',
@@ -68,17 +65,17 @@ export const addClean: AddCommand = (program) => {
 
 async function clean(
   invocation: Invocation,
-  { index: names, restart, rate, lease }: CleanCommandOptions,
+  { index: names, restart, rowsPerSecond, lease }: CleanCommandOptions,
 ): Promise<ExitCode> {
   const { output } = invocation
   const store = await invocation.openStore()
   for (const name of names ?? []) findIndex(store, name)
   const { signal } = invocation
   await checkRewinds(store, { signal })
-  const expired = await deleteExpiredOf(invocation, names, rate)
+  const expired = await deleteExpiredOf(invocation, names, rowsPerSecond)
   const result = await cleanAndReport(invocation, names, {
     restart,
-    rowsPerSecond: rate,
+    rowsPerSecond,
     leaseMs: lease && lease * 1000,
   })
   await checkRewinds(store, { signal })
@@ -108,7 +105,7 @@ async function check(invocation: Invocation, options: CleanCommandOptions): Prom
   const store = await invocation.openStore()
   const kept = store.context.catalog.current().indexes.filter(isInUse)
   const names = options.index ?? [...new Set(kept.map(({ name }) => name))]
-  const result = await checkAndReport(invocation, names, options.rate)
+  const result = await checkAndReport(invocation, names, options.rowsPerSecond)
   output.result(result, () => checkText(output, result.indexes))
   return result.ok ? exitCodes.ok : exitCodes.found
 }

@@ -2,9 +2,7 @@ import { isLooseleafError } from '@looseleaf/core'
 import { durationText, platformTime } from '@looseleaf/core/internal'
 import type { MoveOptions, MoveReport } from '@looseleaf/store'
 import type { Invocation } from '../running/invocation.ts'
-import type { LooseleafCommand } from '../running/define-command.ts'
 import { exitCodes, type ExitCode } from '../running/exit-codes.ts'
-import { parseWhole } from '../running/parse-whole.ts'
 import { inCommandWords } from '../output/command-words.ts'
 import { printable, timeText } from '../output/text.ts'
 import { progressText } from './move-view.ts'
@@ -17,14 +15,6 @@ export interface WorkOptions {
 
 /** Time for the look at the moves after Ctrl-C, in milliseconds. The shards may be silent. */
 const LAST_LOOK_MS = 2_000
-
-export function addRateOption(command: LooseleafCommand): LooseleafCommand {
-  return command.option(
-    '--rows-per-second <rows>',
-    'largest number of entities and rows read per second (default: no limit)',
-    parseWhole,
-  )
-}
 
 /**
  * Runs `work`, which walks moves, and shows its progress to people. Names the process that works on a move already, and a shard

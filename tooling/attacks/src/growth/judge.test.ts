@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { gatherStates } from './entity-states.ts'
 import { judge, type JudgeOptions } from './judge.ts'
+import { judgeMoves } from './judge-moves.ts'
 import { IN_NAMES, nameOf, stateOf } from './model.ts'
 import type { AnswerRecord, GrowthRecord } from './records.ts'
 
 const NUMBER = 1
-const noOutages: JudgeOptions = { outages: [], movedFrom: 0 }
+const noOutages: JudgeOptions = { outages: [], filledFrom: 0, movedFrom: 0 }
 
 /** A write from `at` to `at + 10`. */
 function write(
@@ -167,10 +168,31 @@ test('a call may fail while a server is down, with a retryable error or an unkno
     message: 'Down.',
     retryable,
   })
-  const judged = (record: GrowthRecord): readonly string[] => wrongsOf([[record]], { outages, movedFrom: 0 })
+  const judged = (record: GrowthRecord): readonly string[] => wrongsOf([[record]], { ...noOutages, outages })
   expect(judged(error(1_500, true))).toEqual([])
   expect(judged(error(1_500, false, 'OUTCOME_UNKNOWN'))).toEqual([])
   expect(judged(error(1_500, false, 'STATEMENT_FAILED'))).toHaveLength(1)
   expect(judged(error(500, true))).toHaveLength(1)
   expect(judged(error(60_000_000, true))).toHaveLength(1)
+})
+
+test('calls are timed from the moment at which all entities were there, apart before and during the moves', () => {
+  const histories = [[...write(NUMBER, 0, 100), ...write(NUMBER, 1, 200), ...write(NUMBER, 2, 300)]]
+  const { times, wrongs } = judge(gatherStates(histories), histories, {
+    outages: [],
+    filledFrom: 150,
+    movedFrom: 250,
+  })
+  expect(wrongs).toEqual([])
+  expect([times.before.calls, times.during.calls]).toEqual([1, 1])
+})
+
+test('the seals of all movers count together, and each move by its last state', () => {
+  const seals = [5, 90, 7].map((ms): GrowthRecord => ({ kind: 'seal', ms }))
+  const moved = (move: number, state: string): GrowthRecord => ({ kind: 'moved', move, state, at: 1 })
+  const verdict = judgeMoves([
+    [...seals.slice(0, 2), moved(1, 'done')],
+    [seals[2]!, moved(1, 'done'), moved(2, 'undone')],
+  ])
+  expect(verdict).toMatchObject({ done: 1, undone: 1, groups: 3, sealP50: 7, sealP99: 90, sealWorst: 90 })
 })

@@ -44,6 +44,8 @@ export interface Verdict {
 
 export interface JudgeOptions {
   readonly outages: readonly Outage[]
+  /** Moment at which all entities were there. Earlier calls are judged, and not timed. */
+  readonly filledFrom: number
   /** Moment at which the first shard was added. */
   readonly movedFrom: number
 }
@@ -58,7 +60,7 @@ const QUERY_TIME_US = 5_000_000
 export function judge(
   entities: ReadonlyMap<number, EntityStates>,
   histories: Iterable<readonly GrowthRecord[]>,
-  { outages, movedFrom }: JudgeOptions,
+  { outages, filledFrom, movedFrom }: JudgeOptions,
 ): Verdict {
   const wrongs: string[] = []
   const failed: Record<string, number> = {}
@@ -69,6 +71,7 @@ export function judge(
   const slowest: Record<string, number> = {}
   function timed(call: string, from: number, to: number): void {
     const milliseconds = (to - from) / 1_000
+    if (from < filledFrom) return
     if (from < movedFrom) before.push(milliseconds)
     else {
       during.push(milliseconds)

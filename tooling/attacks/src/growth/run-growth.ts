@@ -101,6 +101,7 @@ export async function runGrowth(options: GrowthOptions): Promise<GrowthRun> {
   try {
     await crew.begin(options.readers, options.consumers)
     onEvent(`${entities} entities are there after ${Math.round((performance.now() - began) / 1_000)} s`)
+    const filledFrom = moment()
     await sleep(options.baselineSeconds * 1_000)
     const movedFrom = moment()
     const until = performance.now() + options.seconds * 1_000
@@ -138,7 +139,7 @@ export async function runGrowth(options: GrowthOptions): Promise<GrowthRun> {
     onEvent('judging')
     const records = judged(histories)
     const states = gatherStates(records)
-    const { wrongs: seen, ...verdict } = judge(states, records, { outages, movedFrom })
+    const { wrongs: seen, ...verdict } = judge(states, records, { outages, filledFrom, movedFrom })
     const before = await checkTables(database.adminUrls(), states)
     await sweep(store, { graceMs: 0 })
     const { wrongs: swept, ...tables } = await checkTables(database.adminUrls(), states)

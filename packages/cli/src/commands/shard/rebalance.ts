@@ -1,6 +1,7 @@
 import { endedTexts, moveJson } from '../../moves/move-view.ts'
 import { PLAN_EXIT, PLAN_JSON, printPlan } from '../../moves/plan-view.ts'
-import { addRateOption, exitCodeOfMoves, workOnMoves, type WorkOptions } from '../../moves/work-on-moves.ts'
+import { exitCodeOfMoves, workOnMoves, type WorkOptions } from '../../moves/work-on-moves.ts'
+import { addRateOption } from '../../running/rate-option.ts'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 
 const DETAILS = `Moves buckets until all shards have about the same bytes, one move after the
