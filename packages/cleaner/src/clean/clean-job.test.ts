@@ -18,7 +18,14 @@ test('leases are renewed after each pause for calls, and not while the work goes
     settle: async () => {},
     release: async () => {},
   }
-  const job: Pick<CleanJob, 'context' | 'options' | 'throttle'> = { context, options: {}, throttle }
+  const lease: CleanJob['lease'] = {
+    owner: 'one',
+    leaseMs: 30_000,
+    checkpointMs: 0,
+    onRemoved: () => {},
+    paceOf: () => ({ savedAt: 0, worker: '', rate: 0, throttledBy: undefined, waited: 0 }),
+  }
+  const job: Parameters<typeof passOf>[0] = { context, lease, options: {}, throttle }
   const pass = passOf(job, parts, undefined)
   expect(pass.throttle.rest(undefined)).toBeUndefined()
   expect(renewals).toBe(0)

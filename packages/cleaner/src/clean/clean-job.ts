@@ -6,7 +6,7 @@ import type { Tally } from '../pass/tally.ts'
 import type { Tuned, Tuning } from '../pass/tuning.ts'
 import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
 import type { Halts } from './halts.ts'
-import type { LeasedParts, LeaseOptions } from './part-lease.ts'
+import { renewMs, type LeasedParts, type LeaseOptions } from './part-lease.ts'
 import type { ProgressMeter } from './progress.ts'
 import type { RunRecord } from './run-record.ts'
 
@@ -30,15 +30,23 @@ export function runOf(job: CleanJob, target: IndexTarget): RunRecord {
   return job.runs.get(target) as RunRecord
 }
 
-/** Creates a pass over leased parts. Calls of the process may pause a page for longer than a lease, so the leases are renewed after pauses. */
+/**
+ * Creates a pass over leased parts. Calls of the process may pause a page for longer than a lease, and so may a rate if the entities have many rows.
+ * So the leases are renewed during and after pauses.
+ */
 export function passOf(
-  job: Pick<CleanJob, 'context' | 'options' | 'throttle'>,
+  job: Pick<CleanJob, 'context' | 'lease' | 'options' | 'throttle'>,
   { removals, renew }: LeasedParts,
   signal: AbortSignal | undefined,
 ): RepairPass {
   const throttle: Throttle = {
     ...job.throttle,
     rest: (ofRest) => job.throttle.rest(ofRest)?.then(() => renew({ signal: ofRest })),
+    take: (shard, rows, ofTake) =>
+      job.throttle.take(shard, rows, ofTake, {
+        everyMs: renewMs(job.lease.leaseMs),
+        onWait: () => renew({ signal: ofTake }),
+      }),
   }
   return createRepairPass(job.context, { ...job.options, signal }, { throttle, removals })
 }

@@ -43,6 +43,11 @@ export interface StoredPart {
   readonly isHeld: boolean
 }
 
+/** Milliseconds between two renewals of a lease during a wait. A lease may be 0. */
+export function renewMs(leaseMs: number): number {
+  return Math.max(1, leaseMs / 3)
+}
+
 export function partTask(table: string): string {
   return `clean-part/${table}`
 }
@@ -116,7 +121,7 @@ export async function claimParts(
 
   async function settle(call: CallOptions): Promise<void> {
     await removals.settle(call.signal, {
-      everyMs: leaseMs / 3,
+      everyMs: renewMs(leaseMs),
       onWait: () => save(call),
     })
   }

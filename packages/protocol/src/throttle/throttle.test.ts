@@ -1,6 +1,6 @@
 import { LooseleafError, type ErrorCode } from '@looseleaf/core'
 import { describe, expect, it, test } from 'vitest'
-import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
+import { leapingTime, steppedTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { createThrottle, sizeClass, type Throttle } from './throttle.ts'
 
 test('without a rate, reads cause no wait', async () => {
@@ -33,6 +33,28 @@ test('concurrent reads wait for each other', async () => {
   )
   await Promise.all([throttle.take(0, 1, undefined), throttle.take(0, 1, undefined)])
   expect(time.slept).toBe(100 + 200)
+})
+
+test('a small read waits for a portion of a large one that began before, and not for all of it', async () => {
+  const time = steppedTime()
+  const throttle = createThrottle(time, 10)
+  const ended: string[] = []
+  const large = throttle.take(0, 50, undefined).then(() => ended.push('large'))
+  const small = throttle.take(1, 10, undefined).then(() => ended.push('small'))
+  for (let second = 0; second < 2; second++) await time.step(1_000)
+  expect(ended).toEqual(['small'])
+  for (let second = 2; second < 6; second++) await time.step(1_000)
+  await Promise.all([large, small])
+  expect(ended).toEqual(['small', 'large'])
+})
+
+test('a long wait is interrupted for other work, such as the renewal of a lease', async () => {
+  const time = leapingTime()
+  const throttle = createThrottle(time, 10)
+  const waits: number[] = []
+  const onWait = async (): Promise<void> => void waits.push(time.slept)
+  await throttle.take(0, 15, undefined, { everyMs: 400, onWait })
+  expect(waits).toEqual([400, 800, 1_000, 1_400, 1_500])
 })
 
 test('a read of no rows causes no wait', async () => {

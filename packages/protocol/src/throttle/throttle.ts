@@ -27,8 +27,16 @@ export interface Throttle {
     work: (measured: Measured) => Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T>
-  /** Waits until `rowsPerSecond` allows for this number of rows just read on a shard. Rejects with `ABORTED` when the signal fires. */
-  take(shard: number, rows: number, signal: AbortSignal | undefined): Promise<void>
+  /**
+   * Waits until `rowsPerSecond` allows for this number of rows just read on a shard. Takes them by portions of `maxPage`, so that other work with
+   * this throttle waits for a portion, and not for all of them. Rejects with `ABORTED` when the signal fires.
+   */
+  take(
+    shard: number,
+    rows: number,
+    signal: AbortSignal | undefined,
+    waiting?: { readonly everyMs: number; onWait(): Promise<void> },
+  ): Promise<void>
   /**
    * Gives way to calls of this process: waits if background work has had its slice of the event loop, see `LoopShare`. Call it between pieces
    * of work on rows, and before a statement that is not sent by `send` or `work`. Returns undefined if there is nothing to wait for.
@@ -70,6 +78,7 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined, sh
   /** Time at which the rate allows for more rows, by `elapsed`. */
   let allowedAt = -Infinity
   const shards = new Map<number, ShardState>()
+  const maxPage = rowsPerSecond === undefined ? Infinity : Math.max(1, Math.floor(rowsPerSecond))
 
   function stateOf(shard: number): ShardState {
     return getOrInsert(shards, shard, () => ({
@@ -127,7 +136,7 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined, sh
 
   return {
     givesWay: () => share?.gaveWay() ?? false,
-    maxPage: rowsPerSecond === undefined ? Infinity : Math.max(1, Math.floor(rowsPerSecond)),
+    maxPage,
     recentWaits() {
       const byShard = Array.from(shards.values(), ({ waits }) => waits.recent())
       return [...byShard, waitsForCalls.recent()].reduce(
@@ -145,11 +154,18 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined, sh
       const send: Measured = (statement) => measured(state, () => kind, statement)
       return paced(state, () => work(send), signal)
     },
-    async take(shard, rows, signal) {
+    async take(shard, rows, signal, waiting) {
       if (rowsPerSecond === undefined) return
-      const now = elapsed()
-      allowedAt = Math.max(allowedAt, now) + (rows / rowsPerSecond) * 1000
-      await wait(stateOf(shard), 'rowsPerSecond', allowedAt - now, signal)
+      for (let left = rows; left > 0; left -= maxPage) {
+        const now = elapsed()
+        allowedAt = Math.max(allowedAt, now) + (Math.min(left, maxPage) / rowsPerSecond) * 1000
+        for (let remaining = allowedAt - now; remaining > 0;) {
+          const pause = Math.min(remaining, waiting?.everyMs ?? Infinity)
+          await wait(stateOf(shard), 'rowsPerSecond', pause, signal)
+          remaining -= pause
+          await waiting?.onWait()
+        }
+      }
     },
   }
 }
