@@ -1,6 +1,6 @@
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
-import { keepOpen } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { fastTime } from '@looseleaf-tooling/kit/times'
 import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../../test/search.ts'
@@ -9,13 +9,15 @@ import { consume } from './consume.ts'
 test('a consumer reports no error of a shard that its process has left out before its catalog says so', async () => {
   const memory = await memoryShards(3).connect()
   onTestFinished(() => memory.close())
-  const shards = keepOpen(memory)
+  let calls = 0
+  const watched = faultyDriver(memory, () => void calls++)
+  const shards = keepOpen(watched)
   const store = await DataStore.open({ shards, migrate: true, time: fastTime(30) })
   onTestFinished(() => store.close())
   await store.shards.drain(2)
   const { catalog } = store.context
-  const before = catalog.latest()
-  const context = { ...store.context, catalog: { ...catalog, latest: () => before } }
+  const known = catalog.latest()
+  const context = { ...store.context, catalog: { ...catalog, latest: () => known } }
   const errors: unknown[] = []
   let handled = 0
   const consumer = consume({ context }, 'search', () => void handled++, {
@@ -29,6 +31,7 @@ test('a consumer reports no error of a shard that its process has left out befor
   onTestFinished(() => other.close())
   await other.shards.remove(2)
   await catalog.reload()
-  await new Promise((done) => setTimeout(done, 300))
+  const before = calls
+  await until(() => calls > before + 100)
   expect(errors).toEqual([])
 })
