@@ -90,8 +90,8 @@ describe('progress', () => {
     meter.count(0, 50)
     time.leap(1_000)
     meter.report('entities', 0, [{ index: 'a', part }])
-    // On each shard 50 entities remain, 50 rows by the ratio so far, and 100 entities to check.
-    expect(reports[0]!.timeLeftMs).toBe(((2 * (50 + 50 + 100)) / 50) * 1_000)
+    // On each shard 50 entities remain, 50 rows by the ratio so far, and 100 entities to check with 50 rows.
+    expect(reports[0]!.timeLeftMs).toBe(((2 * (50 + 50 + 150)) / 50) * 1_000)
   })
 
   it('phases that are not planned do not count', () => {

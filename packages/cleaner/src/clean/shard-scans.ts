@@ -48,8 +48,10 @@ export async function scanEntities(
       if (open.length === 0) return
       readings.dropLost()
       // Parts at the same place that read the same buckets share the work.
-      for (const group of readings.of(open)) await workOnPage(job, phase, parts, group, shard, page, signal)
-      meter.count(shard, page.length)
+      let read = page.length
+      for (const group of readings.of(open))
+        read += await workOnPage(job, phase, parts, group, shard, page, signal)
+      meter.count(shard, read)
       await parts.checkpoint({ signal })
       meter.report(phase, shard, partsOf(open))
       await job.halts.refresh({ signal })
@@ -62,6 +64,7 @@ export async function scanEntities(
   }
 }
 
+/** Works on a page of entities. Returns the number of their index rows that were looked up. */
 async function workOnPage(
   job: CleanJob,
   phase: EntityPhase,
@@ -70,10 +73,10 @@ async function workOnPage(
   shard: number,
   page: readonly WholeRow<EntityPageRow>[],
   signal: AbortSignal,
-): Promise<void> {
+): Promise<number> {
   const place = leases[0]?.part.addedId ?? 0
   const last = page.at(-1)
-  if (last === undefined || last.addedId <= place) return
+  if (last === undefined || last.addedId <= place) return 0
   const rows = page.filter((row) => row.addedId > place && isRead(row))
   const targets = leases.map(({ target }) => target)
   const { pass: counting, tallyFor } = countByIndex(passOf(job, parts, signal))
@@ -92,15 +95,18 @@ async function workOnPage(
   const building = targets.find(isBuilding)
   if (unreadableEntity !== undefined && building !== undefined)
     throw unreadableBody(building, unreadableEntity)
+  let lookedUp = 0
   for (const { target, part } of leases) {
     part.addedId = last.addedId
     part.seen += rows.length
     const tally = tallyFor(target)
+    lookedUp += tally.rows
     const { added, fenced, postponed, misplaced } = tally
     // The first phase has counted the problems; the check only meets them again.
     addTally(part.tally, phase === 'check' ? { added, fenced, postponed, misplaced } : tally)
     job.countWork(target, shard, tally)
   }
+  return lookedUp
 }
 
 /** Creates the error for a body that only other processes may be able to decode: they would miss its rows in the index. */
@@ -159,7 +165,6 @@ export async function scanRows(
       const tally = tallyFor(target)
       addTally(part.tally, tally)
       job.countWork(target, shard, tally)
-      meter.count(shard, count)
     }
     meter.report('dangling', shard, partsOf([...reached.keys()]))
     reached = new Map()
@@ -173,12 +178,17 @@ export async function scanRows(
       limit: reading.maxPage,
       after: placeFromText(part.place),
     })) {
+      meter.count(shard, page.length)
       await job.halts.refresh({ signal })
       if (!lease.isHeld || job.halts.has(target)) break
       // A short page is the last one, so its rows need no count statement.
       if (part.total === 0) {
         const isLast = page.length < reading.maxPage
-        part.total = isLast ? part.seen + page.length : await countRows(target, shard, signal)
+        // An index of arrays has a row per element, and the table counts its entities.
+        const { added, rows: lookedUp } = part.tally
+        part.total = isLast
+          ? part.seen + page.length
+          : Math.max(await countEntities(target, shard, signal), added, lookedUp)
       }
       rows.add(target, page)
       const before = reached.get(lease)?.rows ?? 0
@@ -198,7 +208,7 @@ function isBuilding({ entry }: IndexTarget): boolean {
   return entry.state === 'building'
 }
 
-function countRows(target: IndexTarget, shard: number, signal: AbortSignal): Promise<number> {
+function countEntities(target: IndexTarget, shard: number, signal: AbortSignal): Promise<number> {
   return tableOn(target, shard).count({ prefix: [] }, { signal })
 }
 

@@ -12,31 +12,41 @@ const partOf = (part: Partial<Omit<Part, 'tally'>>, tally: Partial<Part['tally']
 describe('rows left on a shard', () => {
   it.each<[string, Part, number | undefined]>([
     ['the rows left are unknown before the entities are counted', partOf({}), undefined],
-    ['the estimate starts with one row per entity', partOf({ total: 10 }), 10 + 10 + 10],
+    ['the estimate starts with one row per entity', partOf({ total: 10 }), 10 + 10 + 10 + 10],
     [
       'the estimate uses the rows per entity written so far',
       partOf({ seen: 5, total: 10 }, { added: 20 }),
-      5 + 40 + 10,
+      5 + 40 + (10 + 40),
     ],
     [
       'the estimate uses the rows per entity looked up so far',
       partOf({ seen: 5, total: 10 }, { rows: 20 }),
-      5 + 40 + 10,
+      5 + 20 + 40 + (10 + 40),
     ],
     [
       'in the phase `dangling`, rows and check remain',
       partOf({ phase: 'dangling', seen: 30, total: 40 }, { entities: 10, rows: 70 }),
-      10 + 10,
+      10 + (10 + 40),
     ],
     [
       'in the phase `dangling`, the rows written count until the table is counted',
       partOf({ phase: 'dangling' }, { entities: 10, added: 40 }),
-      40 + 10,
+      40 + (10 + 40),
     ],
     [
       'in the phase `check`, the rest of the check remains',
       partOf({ phase: 'check', seen: 7, total: 10 }, { entities: 10 }),
       3,
+    ],
+    [
+      'in the phase `check`, the rows of its entities remain, after a repair that has read each of them twice',
+      partOf({ phase: 'check', seen: 6, total: 10 }, { entities: 10, rows: 40 }),
+      4 + 8,
+    ],
+    [
+      'in the phase `check`, the rows of its entities remain, after a filling',
+      partOf({ phase: 'check', seen: 6, total: 10 }, { entities: 10, rows: 20, added: 20 }),
+      4 + 8,
     ],
     ['before the check has counted, all entities remain', partOf({ phase: 'check' }, { entities: 10 }), 10],
     ['in the phase `done`, no rows remain', partOf({ phase: 'done' }, { entities: 10 }), 0],
@@ -48,7 +58,7 @@ describe('rows left on a shard', () => {
   it('entities count once for all indexes, rows for each index', () => {
     const a = partOf({ seen: 5, total: 10 }, { added: 5 })
     const b = partOf({ seen: 4, total: 10 }, { added: 8 })
-    expect(rowsLeft([a, b], phases)).toBe(6 + (10 + 20) + 10)
+    expect(rowsLeft([a, b], phases)).toBe(6 + (10 + 20) + 10 + (10 + 20))
     expect(rowsLeft([a, b], ['entities', 'dangling'])).toBe(6 + (10 + 20))
   })
 

@@ -5,15 +5,23 @@ export type RowsLeft = number | undefined
 
 /**
  * Estimates the rows still to be read for indexes that are cleaned together on one shard, over all remaining phases. Entities are read once
- * for all indexes, rows for each index. The size of a later phase is guessed from the phases before it.
+ * for all indexes, rows for each index: with the table, and with their entities, unless these are only filled. The size of a later phase is
+ * guessed from the phases before it.
  */
 export function rowsLeft(parts: readonly Part[], planned: readonly Phase[]): RowsLeft {
   const remaining = parts.map((part) => remainingOf(part, planned))
   if (remaining.length === 0 || remaining.some((rows) => rows === undefined)) return undefined
-  const known = remaining as readonly Readonly<Record<Phase, number>>[]
+  const known = remaining as readonly Remaining[]
   const most = (phase: Phase): number => Math.max(...known.map((rows) => rows[phase]))
-  return most('entities') + most('check') + known.reduce((sum, { dangling }) => sum + dangling, 0)
+  return (
+    most('entities') +
+    most('check') +
+    known.reduce((sum, { dangling, lookUps }) => sum + dangling + lookUps, 0)
+  )
 }
+
+/** Rows still to be read of one part: entities in the phases over entities, and index rows in the phase `dangling` and with entities. */
+type Remaining = Readonly<Record<Phase | 'lookUps', number>>
 
 /** Estimates the rows still to be read on all shards. An unknown shard counts as the average of the others. */
 export function rowsLeftOnAll(shards: readonly RowsLeft[]): RowsLeft {
@@ -33,20 +41,26 @@ export function phasesAfter(phase: Phase, planned: readonly Phase[]): readonly P
   return planned.filter((other) => phases.indexOf(other) > phases.indexOf(phase))
 }
 
-function remainingOf(part: Part, planned: readonly Phase[]): Readonly<Record<Phase, number>> | undefined {
+function remainingOf(part: Part, planned: readonly Phase[]): Remaining | undefined {
   const { phase, seen, total, tally } = part
-  if (phase === 'done') return { entities: 0, dangling: 0, check: 0 }
+  if (phase === 'done') return { entities: 0, dangling: 0, check: 0, lookUps: 0 }
   const inPhase = Math.max(0, total - seen)
-  const checked = (entities: number): number => (planned.includes('check') ? entities : 0)
+  const checked = (rows: number): number => (planned.includes('check') ? rows : 0)
   if (phase === 'entities') {
     if (total === 0) return undefined
     // The rows written or looked up so far are extrapolated to all entities.
     const perEntity = seen === 0 ? 1 : Math.max(tally.added, tally.rows) / seen
-    return { entities: inPhase, dangling: total * perEntity, check: checked(total) }
+    const rows = total * perEntity
+    const lookUps = seen === 0 ? 0 : (inPhase * tally.rows) / seen
+    return { entities: inPhase, dangling: rows, check: checked(total), lookUps: lookUps + checked(rows) }
   }
   if (phase === 'dangling') {
-    const dangling = total === 0 ? Math.max(tally.added, tally.rows) : inPhase
-    return { entities: 0, dangling, check: checked(tally.entities) }
+    const rows = total === 0 ? Math.max(tally.added, tally.rows) : total
+    const dangling = total === 0 ? rows : inPhase
+    return { entities: 0, dangling, check: checked(tally.entities), lookUps: checked(rows) }
   }
-  return { entities: 0, dangling: 0, check: total === 0 ? tally.entities : inPhase }
+  const check = total === 0 ? tally.entities : inPhase
+  // A repair has read each row twice by now: with its entity, and with its table.
+  const perEntity = Math.max(tally.added, tally.rows / 2) / Math.max(1, tally.entities)
+  return { entities: 0, dangling: 0, check, lookUps: check * perEntity }
 }

@@ -96,11 +96,11 @@ describe('the report of an index', () => {
     await savePart(1, { ...part, pace: paceOf(10, savedAt - 7) }, 5_000)
     await savePart(2, { ...part, pace: paceOf(99, savedAt - 9) })
     const { inProgress } = (await readCleanerReport(store)).indexes[0]!
-    // A ready index is swept, without a check. On each shard 90 entities remain, and by estimate 100 rows.
+    // A ready index is swept, without a check. On each shard 90 entities remain, and by estimate 90 rows of theirs, and 100 rows of the table.
     expect(inProgress).toMatchObject({
       savedAt: new Date(savedAt),
       rate: 40,
-      timeLeftMs: ((3 * 190) / 40) * 1_000,
+      timeLeftMs: ((3 * 280) / 40) * 1_000,
     })
     expect(inProgress!.shards).toMatchObject([
       { worker: 'host:30', rate: 30, throttledBy: 'latency', waited: 0.5 },
