@@ -39,3 +39,22 @@ test('a clean without a lease ends although dangling rows have to wait', async (
   await cleanIndex(store, 'by_user', { leaseMs: 0 })
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
+
+test('a clean at a rate looks for pauses and saves its progress about every second, however many rows an entity has', async () => {
+  const time = leapingTime()
+  const store = await openStore({ shards: 1, time, indexes: [byTag] })
+  const tags = Array.from({ length: 19 }, (_, i) => `tag ${i}`)
+  await store.putMany(Array.from({ length: 100 }, () => ({ tags })))
+  const pages: number[] = []
+  await cleanIndex(store, 'by_tag', {
+    rowsPerSecond: 100,
+    onProgress: ({ phase }) => {
+      if (phase === 'check') pages.push(time.slept)
+    },
+  })
+  // Pages of five entities and their 95 rows. The first page is larger, because the rows per entity are unknown.
+  const later = pages.slice(1)
+  const gaps = later.slice(1).map((at, i) => at - later[i]!)
+  expect(gaps.length).toBeGreaterThanOrEqual(8)
+  expect(Math.max(...gaps)).toBeLessThanOrEqual(1_000)
+})

@@ -32,8 +32,13 @@ export async function scanEntities(
   shard: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const { context, meter } = job
-  const reading = passOf(job, parts, signal)
+  const { context, meter, throttle } = job
+  const pass = passOf(job, parts, signal)
+  let rowsPerEntity = leases.length
+  // A page with the rows that are looked up takes about a second at a rate, so that saves and pauses of the filling are not late.
+  const entityRows = (): number =>
+    Math.max(1, Math.min(pass.entityRows(), Math.floor(throttle.maxPage / (1 + rowsPerEntity))))
+  const reading = { ...pass, entityRows }
   let open = leases
   while (open.length > 0) {
     const watch = await watchOwned(context, shard, { signal })
@@ -52,6 +57,7 @@ export async function scanEntities(
       for (const group of readings.of(open))
         read += await workOnPage(job, phase, parts, group, shard, page, signal)
       meter.count(shard, read)
+      if (page.length > 0) rowsPerEntity = read / page.length - 1
       await parts.checkpoint({ signal })
       meter.report(phase, shard, partsOf(open))
       await job.halts.refresh({ signal })
