@@ -116,6 +116,21 @@ test('buckets that came from a removed shard are served by the shard that was ma
   await checkWhole(store, kept)
 })
 
+test('moves to a shard that was made anew are over if their buckets came back to it from a removed shard', async () => {
+  const files = shardFiles(3)
+  const first = await files.open()
+  await fill(first, 120)
+  await first.shards.move({ from: 0, to: 1, buckets: '0-341' })
+  await first.shards.move({ from: 1, to: 2, buckets: '0-341' })
+  await first.shards.move({ from: 2, to: 1, buckets: '0-341' })
+  await first.shards.drain(2)
+  await first.shards.remove(2)
+  const { store, kept } = await remade(files, first, [1])
+  expect(await store.shards.repair()).toMatchObject({ problems: [] })
+  expect(await putInto(store, '0-341')).toBe(1)
+  await checkWhole(store, kept)
+})
+
 test('buckets that two shards have lost one after the other are served by the last of them', async () => {
   const files = shardFiles(3)
   const first = await files.open()

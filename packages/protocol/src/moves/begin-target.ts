@@ -7,7 +7,7 @@ import {
   type AwayBuckets,
   type ShardServes,
 } from '@looseleaf/core/internal'
-import { loadShardCatalogs, type EngineContext } from '@looseleaf/index-engine/internal'
+import { latestLayout, loadShardCatalogs, type EngineContext } from '@looseleaf/index-engine/internal'
 import { timeBelowFloor } from '../floor.ts'
 import { shardAt } from '../shards.ts'
 import type { CopyTarget } from './attempt.ts'
@@ -184,10 +184,13 @@ async function lostRecords({ context, move, signal }: MoveWork): Promise<readonl
   ])
   const lacking = withoutBuckets(ofMove(source.serves.away, move.id), arrivedSince(target.serves, move.id))
   if (lacking === undefined) return []
-  // Nor has a target that was made anew a record of buckets that have gone on to another shard.
+  // Nor has a target that was made anew a record of buckets that have gone on to another shard. If they came back from one that is removed by now,
+  // only the layout has a record of that.
   const catalogs = await loadShardCatalogs(context.driver, { signal })
-  const arrived = unionOfRanges(...catalogs.map((catalog) => arrivedSince(catalog?.serves, move.id)))
-  return withoutBuckets(lacking, arrived) ?? []
+  const arrived = catalogs.map((catalog) => arrivedSince(catalog?.serves, move.id))
+  const left = latestLayout(catalogs)?.shards.flatMap(({ away = [] }) => away) ?? []
+  const since = left.filter((each) => each.move > move.id).map(({ buckets }) => buckets)
+  return withoutBuckets(lacking, unionOfRanges(...arrived, ...since)) ?? []
 }
 
 function begun(
