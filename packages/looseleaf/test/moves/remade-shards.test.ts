@@ -145,6 +145,22 @@ test('buckets that two shards have lost one after the other are served by the la
   expect(await store.shards.move({ from: 2, to: 0, buckets: '0-341' })).toMatchObject({ state: 'done' })
 })
 
+test('a shard serves buckets again that it has lost once more, also if the shard between has entities by then', async () => {
+  const files = shardFiles(3)
+  const first = await files.open()
+  await fill(first, 120)
+  await first.shards.move({ from: 0, to: 1, buckets: '0-341' })
+  await first.shards.move({ from: 1, to: 2, buckets: '0-341' })
+  const again = await remade(files, first, [1, 2])
+  expect(await again.store.shards.repair()).toMatchObject({ problems: [] })
+  expect(await putInto(again.store, '1366-2730')).toBe(1)
+  await cleanIndex(again.store)
+  const { store, kept } = await remade(files, again.store, [2])
+  expect(await store.shards.repair()).toMatchObject({ problems: [] })
+  expect(await putInto(store, '0-341')).toBe(2)
+  await checkWhole(store, kept)
+})
+
 test('a move whose rows are read at its target begins again if both shards were made anew', async () => {
   const files = shardFiles(3)
   const first = await files.open()
