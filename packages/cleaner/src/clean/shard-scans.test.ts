@@ -318,6 +318,19 @@ describe('a scan of rows', () => {
     expect([small, resumed, large].map(({ part }) => part.phase)).toEqual(['check', 'check', 'check'])
   })
 
+  it.each([
+    [
+      'an index has the number of its rows on the shard as its total, wherever those of its entities are',
+      () => user,
+      6,
+    ],
+    ['an index of arrays has the number of rows per element as its total', () => tag, 12],
+  ] as const)('%s', async (_, targetOf, total) => {
+    const lease = leaseOf(targetOf(), { phase: 'dangling', tally: { ...emptyTally(), rows: 12 } })
+    await scanOf([lease], 4)
+    expect(log.find((entry) => entry.startsWith('dangling'))).toMatch(new RegExp(`/${total}$`))
+  })
+
   it('a scan of rows deletes the dangling rows of each index, and counts them there', async () => {
     await addRow(store, 'by_user', rowFor(store, 'by_user', ids[0]!, { user_id: 'eve', published: 1 }, 1))
     await addRow(store, 'by_tag', rowFor(store, 'by_tag', ids[0]!, { tags: ['lost'] }, 1))

@@ -190,11 +190,7 @@ export async function scanRows(
       // A short page is the last one, so its rows need no count statement.
       if (part.total === 0) {
         const isLast = page.length < reading.maxPage
-        // An index of arrays has a row per element, and the table counts its entities.
-        const { added, rows: lookedUp } = part.tally
-        part.total = isLast
-          ? part.seen + page.length
-          : Math.max(await countEntities(target, shard, signal), added, lookedUp)
+        part.total = isLast ? part.seen + page.length : await countRows(lease, shard, signal)
       }
       rows.add(target, page)
       const before = reached.get(lease)?.rows ?? 0
@@ -214,8 +210,11 @@ function isBuilding({ entry }: IndexTarget): boolean {
   return entry.state === 'building'
 }
 
-function countEntities(target: IndexTarget, shard: number, signal: AbortSignal): Promise<number> {
-  return tableOn(target, shard).count({ prefix: [] }, { signal })
+async function countRows({ target, part }: PartLease, shard: number, signal: AbortSignal): Promise<number> {
+  const entities = await tableOn(target, shard).count({ prefix: [] }, { signal })
+  // An index of arrays has a row per element, and the statement counts entities.
+  const { added, rows } = part.tally
+  return target.entry.properties.some(({ many }) => many) ? Math.max(entities, added, rows) : entities
 }
 
 function partsOf(leases: readonly PartLease[]): { index: string; part: PartLease['part'] }[] {
