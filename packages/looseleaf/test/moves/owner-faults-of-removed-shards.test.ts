@@ -54,6 +54,10 @@ test('buckets that went to a removed shard, and are nowhere else, are named', as
   expect(await faultsWith({ owns: '1366-4095' })).toMatchObject([
     { buckets: '0-9', owners: [], text: expect.stringMatching(/shard 0 gave them up in move 1/) as string },
   ])
+  // The layout has them on this shard, so they went on to it.
+  expect(await faultsWith({ owns: '1366-4095' })).toMatchObject([
+    { text: expect.stringMatching(/shard 1 went back .* Bring the server of shard 1 back/) as string },
+  ])
   const full = { ...SOURCE, away: [{ ...SOURCE.away[0]!, emptied: undefined }] }
   expect(await faultsWith({ owns: '1366-4095' }, full)).toMatchObject([{ buckets: '0-9', owners: [] }])
 })

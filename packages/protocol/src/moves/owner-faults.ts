@@ -143,8 +143,11 @@ function faultsIn(
     const phase = layout.moves?.find(({ id }) => id === away.move)?.phase
     const isRepairable = emptied === undefined && (phase === 'both' || phase === 'undoing')
     const lost = { ...away, from }
-    const textOf = lostTarget({ ...lost, isRepairable })
-    return [{ bucket, owners: [], place: [from, to], textOf, isRepairable, lost }]
+    // If the move was over, its target may have passed the bucket on, and have nothing to do with the fault.
+    const last = layout.shards.findIndex(({ buckets = '' }) => rangesInclude(buckets, String(bucket)))
+    const loser = emptied === undefined || last === from ? to : last
+    const textOf = lostTarget({ ...lost, to: loser, isRepairable })
+    return [{ bucket, owners: [], place: [from, loser], textOf, isRepairable, lost }]
   })
 }
 
