@@ -15,7 +15,7 @@ import { openMoves, type OpenMove } from './open-moves.ts'
 import { consumerLags } from './plan/consumer-lags.ts'
 import { sizesOn, totalOf, type BucketSizes } from './plan/bucket-sizes.ts'
 import type { MovePlan, MoveRequest } from './plan/move-plan.ts'
-import { drained, evened, type WeighedShard } from './plan/spread.ts'
+import { drainedBuckets, evenedBuckets, type SizedShard } from './plan/spread-buckets.ts'
 import { refusalOf, settingsOf } from './plan/target-checks.ts'
 
 export interface PlanOptions extends CallOptions {
@@ -130,24 +130,24 @@ async function drainingMoves(planning: Planning, number: number): Promise<Wanted
   }
   const open = await openMoves(context, { signal })
   const targets = servingShards(layout).filter((shard) => shard !== number)
-  const [source, ...others] = await allWeighed(planning, open, [number, ...targets])
-  return { moves: drained(source!, others), problems: [], warnings: openWarnings(open) }
+  const [source, ...others] = await allSized(planning, open, [number, ...targets])
+  return { moves: drainedBuckets(source!, others), problems: [], warnings: openWarnings(open) }
 }
 
 async function evenedMoves(planning: Planning): Promise<WantedMoves> {
   const { context, layout, signal } = planning
   const open = await openMoves(context, { signal })
-  const shards = await allWeighed(planning, open, servingShards(layout))
-  return { moves: evened(shards), problems: [], warnings: openWarnings(open) }
+  const shards = await allSized(planning, open, servingShards(layout))
+  return { moves: evenedBuckets(shards), problems: [], warnings: openWarnings(open) }
 }
 
-async function allWeighed(
+async function allSized(
   planning: Planning,
   open: readonly OpenMove[],
   numbers: readonly number[],
-): Promise<readonly WeighedShard[]> {
+): Promise<readonly SizedShard[]> {
   const shards = []
-  for (const number of numbers) shards.push(await weighed(planning, open, number))
+  for (const number of numbers) shards.push(await sized(planning, open, number))
   return shards
 }
 
@@ -163,26 +163,23 @@ function servingShards({ shards }: StoreLayout): readonly number[] {
   return shards.flatMap(({ state }, number) => (state === undefined ? [number] : []))
 }
 
-/**
- * Weighs the buckets of a shard by their bytes. A bucket weighs one more than its bytes, so that empty ones are spread too. Buckets that are in
- * a move count where they go, and cannot be chosen.
- */
-async function weighed(
+/** Returns the sizes of a shard's buckets. Buckets that are in a move count where they go, and cannot be chosen. */
+async function sized(
   { layout, sizesOf }: Planning,
   open: readonly OpenMove[],
   number: number,
-): Promise<WeighedShard> {
+): Promise<SizedShard> {
   const sizes = await sizesOf(number)
   const inMotion = new Set(open.flatMap(({ move }) => bucketsIn(move.buckets)))
-  const weights = new Map<number, number>()
+  const bytes = new Map<number, number>()
   for (const bucket of bucketsIn(layout.shards[number]?.buckets ?? ''))
-    if (!inMotion.has(bucket)) weights.set(bucket, 1 + (sizes.get(bucket)?.bytes ?? 0))
-  let fixed = 0
+    if (!inMotion.has(bucket)) bytes.set(bucket, sizes.get(bucket)?.bytes ?? 0)
+  const fixed: number[] = []
   for (const { move, phase } of open) {
     if (number !== (phase === 'undoing' ? move.from : move.to)) continue
     // Once the announcement has ended, the source may have deleted some.
     const whole = phase === undefined ? sizes : await sizesOf(move.from)
-    for (const bucket of bucketsIn(move.buckets)) fixed += 1 + (whole.get(bucket)?.bytes ?? 0)
+    for (const bucket of bucketsIn(move.buckets)) fixed.push(whole.get(bucket)?.bytes ?? 0)
   }
-  return { number, weights, fixed }
+  return { number, bytes, fixed }
 }

@@ -11,7 +11,7 @@ export interface WeighedShard {
 }
 
 /** Share of the level by which shards may differ from it before `evened` moves anything. */
-const TOLERANCE = 0.05
+export const TOLERANCE = 0.05
 
 /**
  * Gives all buckets of a shard to others, so that these have as equal weights as possible. Returns a move for each shard that gets some.
