@@ -10,6 +10,7 @@ import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
   announceDraining,
   announceMove,
+  movableBuckets,
   movableLayout,
   type PlannedMove,
   withdrawDraining,
@@ -95,6 +96,8 @@ async function walkPlans(
   { goesOn, isOfRequest }: Walking,
 ): Promise<readonly MoveReport[]> {
   const { signal, rowsPerSecond, rowsAhead = TUNING.rowsAhead } = options
+  // A fixed layout would seem to be one that the store does not have yet.
+  movableBuckets(context)
   const elapsed = elapsedBy(context.time)
   const layoutNow = async (): Promise<StoreLayout> =>
     movableLayout((await context.catalog.reload({ signal })).layout)

@@ -353,6 +353,7 @@ test('a store whose router has no buckets refuses moves and drains', async () =>
   await expect(announceMove(fixed.context, PLAN)).rejects.toMatchObject(error)
   await expect(announceDraining(fixed.context, 0, {})).rejects.toMatchObject(error)
   await expect(fixed.shards.plan('rebalance')).rejects.toMatchObject(error)
+  await expect(fixed.shards.rebalance()).rejects.toMatchObject(error)
   await fixed.close()
 })
 
