@@ -26,6 +26,7 @@ import type { BatchOptions } from './writing/batch/batch-item.ts'
 import type { CacheOptions } from './reading/freshness/entity-cache.ts'
 import type { ChangesOptions } from './reading/changes/changes.ts'
 import type { ListOptions } from './reading/queries/list-page.ts'
+import { tryCodec } from './opening/try-codec.ts'
 import { isSessionToken } from './reading/freshness/session-tokens.ts'
 import type {
   WriteOptions,
@@ -101,13 +102,16 @@ const shards: OptionKind = {
   fits: (value) => hasMethods(value, ['connect']) && Number.isInteger(value['shardCount']),
 }
 const router: OptionKind = {
-  expected: 'a router, such as bucketRouter(…) gives',
+  expected:
+    'a router, such as bucketRouter(…) gives: an object with shardCount, fingerprint, shardOfId, shardOfKey and newId',
   fits: (value) =>
-    hasMethods(value, ['shardOfId', 'shardOfKey', 'newId']) && typeof value['fingerprint'] === 'string',
+    hasMethods(value, ['shardOfId', 'shardOfKey', 'newId']) &&
+    typeof value['fingerprint'] === 'string' &&
+    Number.isInteger(value['shardCount']),
 }
 const codec: OptionKind = {
-  expected: 'a codec, such as msgpackZlibCodec() gives',
-  fits: (value) => hasMethods(value, ['encode', 'decode']),
+  expected: 'a codec, such as msgpackZlibCodec() gives: an object with name, encode and decode',
+  fits: (value) => hasMethods(value, ['encode', 'decode']) && typeof value['name'] === 'string',
 }
 /** Methods of an observer. An observer with none of them, such as one with misspelt names, is rejected. */
 const OBSERVER_METHODS = ['callBegan', 'callEnded', 'statementSent', 'happened']
@@ -236,6 +240,7 @@ export function checkOpen(options: DataStoreOptions): void {
     )
   checkOptions('DataStore.open', options, optionsOf.open)
   if (options.shards === undefined) throw badArgument('DataStore.open', '{ shards }', undefined)
+  if (options.codec !== undefined) tryCodec(options.codec)
   if (options.cache !== undefined) checkCache(options.cache)
 }
 

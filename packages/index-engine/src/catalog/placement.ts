@@ -1,5 +1,7 @@
 import { LooseleafError, type Router } from '@looseleaf/core'
 import {
+  badOption,
+  describeKind,
   getOrInsert,
   type RouterBuckets,
   type ShardCatalog,
@@ -109,21 +111,30 @@ export function createPlacement(
   }
 }
 
-/** Creates the placement by a router's own assignment. */
+/** Creates the placement by a router's own assignment. Its functions throw `BAD_OPTION` where the router returns no shard. */
 export function placementOfRouter(router: Router): Placement {
   const single = singleShards(router.shardCount)
+  const checked = (method: 'shardOfId' | 'shardOfKey', bytes: Uint8Array): number => {
+    const shard = router[method](bytes)
+    if (single[shard] !== undefined) return shard
+    throw badOption(
+      `The router's ${method} has to return the number of a shard, from 0 to ${router.shardCount - 1}; it returned ${typeof shard === 'number' ? shard : describeKind(shard)}.`,
+    )
+  }
+  const ofId = (id: Uint8Array): number => checked('shardOfId', id)
+  const ofKey = (key: Uint8Array): number => checked('shardOfKey', key)
   return {
-    shardOfId: (id) => router.shardOfId(id),
+    shardOfId: ofId,
     isSealed: () => false,
     isServed: () => true,
     arrivalOfId: () => -1,
     servedOn: createServedOn(router.buckets?.shards ?? [], () => -1),
     rows: {
       shards: Array.from(single.keys()),
-      readOfId: (id) => router.shardOfId(id),
-      readOfKey: (key) => router.shardOfKey(key),
-      writtenOfId: (id) => single[router.shardOfId(id)]!,
-      writtenOfKey: (key) => single[router.shardOfKey(key)]!,
+      readOfId: ofId,
+      readOfKey: ofKey,
+      writtenOfId: (id) => single[ofId(id)]!,
+      writtenOfKey: (key) => single[ofKey(key)]!,
     },
     buckets: router.buckets,
     shardOfBucket: router.buckets?.shards,
