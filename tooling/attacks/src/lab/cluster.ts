@@ -74,7 +74,7 @@ export async function assembleCluster<Part extends Shard>(
     stop,
     async createDatabase() {
       const name = `faults_${randomBytes(6).toString('hex')}`
-      const rights = 'SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, INDEX'
+      const rights = 'SELECT, INSERT, UPDATE, DELETE, CREATE, DROP'
       for (const shard of shards) {
         await shard.admin(`CREATE DATABASE ${name}`)
         await shard.admin(`GRANT ${rights} ON ${name}.* TO ${user}`)
