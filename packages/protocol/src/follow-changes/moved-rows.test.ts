@@ -1,5 +1,5 @@
 import { formatId, type Shard } from '@looseleaf/core'
-import type { AwayBuckets, ShardCatalog, ShardServes } from '@looseleaf/core/internal'
+import type { AwayBuckets, ShardServes } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { catalogOf } from '@looseleaf-tooling/kit/catalogs'
 import { expect, test } from 'vitest'
@@ -9,10 +9,18 @@ import { createMovedRows, type FollowerProgress, type MovedRows } from './moved-
 const idIn = (bucket: number): Uint8Array => Buffer.alloc(16, bucket)
 const rowIn = (bucket: number, updated: number) => ({ id: idIn(bucket), updated, addedId: 1 })
 
+/** The records of both shards, as they are now. */
+interface Records {
+  epoch: number
+  own: ShardServes | undefined
+  other: readonly AwayBuckets[]
+}
+
 interface View {
   readonly moved: MovedRows
   readonly shards: Shard[]
-  /** Arguments of all questions to the progress of the follower, and `load` for each reading of the other shard's catalog. */
+  readonly records: Records
+  /** Arguments of all questions to the progress of the follower, and the numbers of shards whose catalogs were read, since the first `learn`. */
   readonly asked: unknown[]
 }
 
@@ -23,25 +31,21 @@ async function learned(
   progress: Partial<FollowerProgress> = {},
 ): Promise<View> {
   const asked: unknown[] = []
-  const loading = (parts: Partial<ShardCatalog>, onLoad: () => void): Shard =>
+  const records: Records = { epoch: 7, own, other }
+  const loading = (shardNumber: number, serves: () => ShardServes | undefined): Shard =>
     ({
       name: 'shard',
       catalog: {
         async load() {
-          onLoad()
-          return catalogOf({ epoch: 7, ...parts })
+          asked.push(shardNumber)
+          return catalogOf({ shardNumber, epoch: records.epoch, serves: serves() })
         },
       },
     }) as unknown as Shard
-  const shards = [
-    loading({ serves: { owns: '', away: other } }, () => asked.push('load')),
-    loading({ shardNumber: 1, serves: own }, () => {}),
-  ]
+  const shards = [loading(0, () => ({ owns: '', away: records.other })), loading(1, () => records.own)]
+  const buckets = { scheme: 'buckets-1', ofId: ([bucket]: Uint8Array) => bucket }
   const context = {
-    router: {
-      fingerprint: 'buckets-1 100',
-      buckets: { scheme: 'buckets-1', ofId: ([bucket]: Uint8Array) => bucket },
-    },
+    router: { fingerprint: 'buckets-1 100', buckets },
     driver: { shards },
     catalog: { latest: () => ({ layout: undefined }) },
   } as unknown as EngineContext
@@ -57,16 +61,18 @@ async function learned(
     },
     new AbortController().signal,
   )
-  await moved.learn(7)
-  return { moved, shards, asked }
+  await moved.learn(records.epoch)
+  asked.length = 0
+  return { moved, shards, records, asked }
 }
 
 const RECORD = { attempt: 1, to: 0, end: 50 }
 const ARRIVED = { move: 4, attempt: 1, buckets: '20-29', from: 0, end: 90, begin: 100, afterAddedId: 0 }
 const GIVEN_UP: AwayBuckets = { move: 4, attempt: 1, buckets: '20-29', to: 1, end: 90 }
+const COMING = { move: 5, attempt: 1, buckets: '30-39', from: 0, afterAddedId: 0 }
 const OWN: ShardServes = {
   owns: '10-29',
-  coming: [{ move: 5, attempt: 1, buckets: '30-39', from: 0, afterAddedId: 0 }],
+  coming: [COMING],
   away: [
     { ...RECORD, move: 3, buckets: '40-49' },
     { ...RECORD, move: 2, buckets: '50-59', emptied: 60 },
@@ -93,6 +99,11 @@ test.each([
   expect(asked).toEqual([])
 })
 
+test('rows of a bucket that has left and is coming back are copies', async () => {
+  const { moved } = await learned({ ...OWN, coming: [{ ...COMING, buckets: '45' }] })
+  expect(moved.turnOf(rowIn(45, 1_000))).toBe('skip')
+})
+
 test('copies of a bucket that is coming are held until the follower has begun at their source', async () => {
   const { moved } = await learned(OWN, [], { sinceOn: () => undefined })
   expect(moved.turnOf(rowIn(35, 1))).toBe('hold')
@@ -100,7 +111,7 @@ test('copies of a bucket that is coming are held until the follower has begun at
 
 const never = Promise.resolve(false)
 
-test.each([
+test.each<[string, string, number, Partial<FollowerProgress>, number | undefined]>([
   ['give', 'of a follower that has handled all changes at the source', 100, {}, undefined],
   ['hold', 'of a follower that has not', 100, { hasHandled: () => never }, undefined],
   ['hold', 'of a follower that has not begun at the source', 100, { sinceOn: () => undefined }, undefined],
@@ -145,7 +156,7 @@ test('the follower is asked about a bucket until it has handled its changes, and
   isHandled = true
   expect(await moved.turnOf(rowIn(25, 100))).toBe('give')
   expect(moved.turnOf(rowIn(25, 101))).toBe('give')
-  expect(asked).toEqual(['load', [0, 25, [GIVEN_UP], undefined], [0, 25, [GIVEN_UP], undefined]])
+  expect(asked).toEqual([0, [0, 25, [GIVEN_UP], undefined], [0, 25, [GIVEN_UP], undefined]])
 })
 
 test('an entity is next once the follower has handled its changes on other shards, and stays so', async () => {
@@ -157,7 +168,42 @@ test('an entity is next once the follower has handled its changes on other shard
   isHandled = true
   expect(await moved.isNext(id)).toBe(true)
   expect(moved.isNext(id)).toBe(true)
-  expect(asked).toEqual(['load', [0, 25, [GIVEN_UP], id], [0, 25, [GIVEN_UP], id]])
+  expect(asked).toEqual([0, [0, 25, [GIVEN_UP], id], [0, 25, [GIVEN_UP], id]])
+})
+
+test('deletes of an earlier move of the bucket give no copies of this one', async () => {
+  const earlier = { ...GIVEN_UP, move: 1, emptied: 10 }
+  const { moved } = await learned(OWN, [earlier, GIVEN_UP], { sinceOn: () => 20 })
+  expect(await moved.turnOf(rowIn(25, 99))).toBe('skip')
+})
+
+test('the follower is not asked about changes of the bucket on its own shard', async () => {
+  const away = [{ ...RECORD, move: 1, buckets: '20-29' }]
+  const { moved, asked } = await learned({ ...OWN, away }, [GIVEN_UP])
+  expect(await moved.turnOf(rowIn(25, 100))).toBe('give')
+  expect(asked).toEqual([0, [0, 25, [GIVEN_UP], undefined]])
+})
+
+test('the records of both shards are read again under another epoch, and only then', async () => {
+  let isHandled = true
+  const { moved, records, asked } = await learned(OWN, [GIVEN_UP], {
+    sinceOn: () => 200,
+    hasHandled: async () => isHandled,
+  })
+  const id = formatId(idIn(25))
+  expect(await moved.isNext(id)).toBe(true)
+  expect(await moved.turnOf(rowIn(25, 99))).toBe('skip')
+  records.epoch = 8
+  records.other = [{ ...GIVEN_UP, emptied: 200 }]
+  asked.length = 0
+  await moved.learn(7)
+  expect(asked).toEqual([])
+  await moved.learn(8)
+  expect([asked, moved.epoch]).toEqual([[1], 8])
+  isHandled = false
+  expect(await moved.isNext(id)).toBe(false)
+  isHandled = true
+  expect(await moved.turnOf(rowIn(25, 99))).toBe('give')
 })
 
 test('a reading of another shard that fails is made again', async () => {
@@ -176,7 +222,7 @@ test('another shard is read again once the follower has begun there', async () =
   expect(await moved.turnOf(rowIn(25, 99))).toBe('hold')
   begun = [200]
   expect(await moved.turnOf(rowIn(25, 99))).toBe('give')
-  expect(asked.filter((question) => question === 'load')).toHaveLength(2)
+  expect(asked.filter((question) => question === 0)).toHaveLength(2)
 })
 
 test('a follower is behind before the end of a bucket that has left, and its entities are over from there on', async () => {

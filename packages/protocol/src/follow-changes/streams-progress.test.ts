@@ -26,3 +26,47 @@ test.each<[string, AwayBuckets[], boolean]>([
     expect(await progress.hasHandled(0, 0, [first])).toBe(isHandled)
   },
 )
+
+test('a shard that deletes changes of the bucket is not asked for the others', async () => {
+  const context = {
+    driver: { shards: [{}] },
+    catalog: { latest: () => ({ layout: undefined }) },
+  } as unknown as EngineContext
+  const progress = streamsProgress(
+    context,
+    () => ({ updated: 1, addedId: 0, since: 1 }),
+    new AbortController().signal,
+  )
+  expect(await progress.hasHandled(0, 0, [first, { ...second, emptied: 8 }])).toBe(false)
+})
+
+test.each([
+  [4, 1, false],
+  [5, 1, true],
+  [4, 7, false],
+  [4, 8, true],
+])(
+  'a follower at %i that began at %i has handled the changes before 5 that were deleted at 8: %s',
+  async (updated, since, isHandled) => {
+    const progress = streamsProgress(
+      {} as EngineContext,
+      () => ({ updated, addedId: 0, since }),
+      new AbortController().signal,
+    )
+    expect(await progress.hasHandled(0, 0, [{ ...first, emptied: 8 }])).toBe(isHandled)
+  },
+)
+
+test('a follower that has not begun on a shard has handled nothing there, and has no beginning', async () => {
+  const context = { catalog: { latest: () => ({ layout: undefined }) } } as unknown as EngineContext
+  const { signal } = new AbortController()
+  expect(await streamsProgress(context, () => undefined, signal).hasHandled(0, 0, [first])).toBe(false)
+  const sinces = [undefined, 0, 7].map((since) =>
+    streamsProgress(
+      context,
+      () => (since === undefined ? undefined : { updated: 9, addedId: 0, since }),
+      signal,
+    ).sinceOn(0),
+  )
+  expect(sinces).toEqual([undefined, undefined, 7])
+})

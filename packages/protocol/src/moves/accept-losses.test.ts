@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { acceptLosses } from './accept-losses.ts'
 
 /** The part of a catalog in which the shards of these tests differ. */
-type Parts = Partial<Pick<ShardCatalog, 'serves' | 'indexes'>>
+type Parts = Partial<Pick<ShardCatalog, 'epoch' | 'serves' | 'indexes' | 'layout'>>
 
 interface Losses {
   /** By shard number. */
@@ -144,7 +144,13 @@ test('an empty source gets its records of the groups with which the target of an
 
 test.each([
   ['that has entities', { ...UNRECORDED, full: [0] }],
-  ['of a move that was not announced', { ...UNRECORDED, moves: [] }],
+  [
+    'that lacks the announcement',
+    {
+      ...UNRECORDED,
+      shards: [{ epoch: 9, layout: { revision: 8, shards: [] } }, ...UNRECORDED.shards.slice(1)],
+    },
+  ],
 ])('a source %s keeps its buckets', async (_, losses) => {
   expect(serves(await accepted(losses))[0]).toBeUndefined()
 })
