@@ -1,6 +1,7 @@
 import { parseId, type EntityId } from '@looseleaf/core'
 import type { ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { changeServes, loadShardCatalog } from '@looseleaf/index-engine/internal'
 import { moveBuckets, movesOf } from '@looseleaf/mover/internal'
 import { entitiesIn } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
@@ -50,6 +51,20 @@ test('a list with finished moves has those that are done or undone, with their t
   ])
   for (const { endedAt } of [done, undone]) expect(endedAt!.getTime()).toBeGreaterThanOrEqual(began)
   expect(await openStore(driver).then((other) => other.shards.moves({ finished: true }))).toEqual(all)
+})
+
+test('a list with finished moves has a move once that is done, and whose source has lost the record of its deletes', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 20)
+  const { id } = await store.shards.move({ from: 0, to: 1, buckets: '0-99' })
+  const [source] = driver.shards
+  const catalog = (await loadShardCatalog(source!))!
+  // A failover loses the last change of the record.
+  const away = catalog.serves!.away!.map((record) => ({ ...record, emptied: undefined }))
+  await changeServes(source!, catalog, { ...catalog.serves!, away })
+  expect(await movesOf(store)).toMatchObject([{ id }])
+  expect(await movesOf(store, { finished: true })).toMatchObject([{ id }])
+  await driver.close()
 })
 
 test('a list has the last ten finished moves, and a store that never moved a bucket has none', async () => {

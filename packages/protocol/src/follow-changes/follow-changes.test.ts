@@ -1,5 +1,12 @@
 import { LooseleafError, type Shard } from '@looseleaf/core'
-import type { ChangesRange, EntityPageRow, PageOptions, ShardServes } from '@looseleaf/core/internal'
+import type {
+  AwayBuckets,
+  ChangesRange,
+  EntityPageRow,
+  PageOptions,
+  ShardServes,
+  StoreLayout,
+} from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { catalogOf } from '@looseleaf-tooling/kit/catalogs'
 import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
@@ -7,10 +14,10 @@ import { expect, test } from 'vitest'
 import { followChanges, type ChangedRun } from './follow-changes.ts'
 import type { FollowedPlace } from '../purged.ts'
 
-/** A tombstone of bucket 25 at this time. */
-const rowAt = (updated: number): EntityPageRow =>
+/** Returns a tombstone of a bucket at this time. */
+const rowAt = (updated: number, bucket = 15): EntityPageRow =>
   ({
-    id: Buffer.alloc(16, 25),
+    id: Buffer.alloc(16, bucket),
     version: 1,
     updated,
     addedId: updated,
@@ -18,14 +25,24 @@ const rowAt = (updated: number): EntityPageRow =>
     body: null,
   }) as EntityPageRow
 
+/** A row whose body does not come with its page, and is in no run with another one. */
+const largeRowAt = (updated: number, bucket?: number): EntityPageRow =>
+  ({ ...rowAt(updated, bucket), bodyBytes: 9_000_000, body: undefined }) as EntityPageRow
+
 /** A shard whose rows, floor and bounds a test changes while a follower reads it. */
 interface Followed {
   rows: EntityPageRow[]
   floor: number
   purged: number
   serves: ShardServes | undefined
+  layout: StoreLayout | undefined
+  /** Buckets that another shard has given up to this one. */
+  away: readonly AwayBuckets[]
+  placeOn: (shard: number) => FollowedPlace | undefined
   /** Called before each page with its limit. */
   onPage: (limit: number) => void
+  /** Returns the body and the version of each row that did not come with its page. */
+  onRead: () => object
   /** Called before each reading of the floor. */
   onFloor: () => void
 }
@@ -44,7 +61,11 @@ function follow(parts: Partial<Followed>, from: Partial<FollowedPlace> = {}, rea
     floor: 100,
     purged: 0,
     serves: undefined,
+    layout: undefined,
+    away: [],
+    placeOn: () => undefined,
     onPage() {},
+    onRead: () => ({ version: 1, body: null }),
     onFloor() {},
     ...parts,
   }
@@ -58,6 +79,7 @@ function follow(parts: Partial<Followed>, from: Partial<FollowedPlace> = {}, rea
       shard.onPage(limit)
       return shard.rows.filter(({ updated }) => updated > after.updated && updated < until).slice(0, limit)
     },
+    read: async (ids: readonly Uint8Array[]) => ids.map(() => shard.onRead()),
   }
   const context = {
     router: {
@@ -72,9 +94,14 @@ function follow(parts: Partial<Followed>, from: Partial<FollowedPlace> = {}, rea
           flush: async () => {},
           catalog: { load: async () => catalogOf({ epoch: 7, serves: shard.serves }) },
         } as unknown as Shard,
+        {
+          catalog: {
+            load: async () => catalogOf({ shardNumber: 1, serves: { owns: '', away: shard.away } }),
+          },
+        } as unknown as Shard,
       ],
     },
-    catalog: { latest: () => ({ layout: undefined }) },
+    catalog: { latest: () => ({ layout: shard.layout }) },
     bodies: { load: async () => {} },
     time: leapingTime(),
   }
@@ -90,7 +117,7 @@ function follow(parts: Partial<Followed>, from: Partial<FollowedPlace> = {}, rea
       checkOpen() {
         if (reads-- === 0) throw new Error('The test has ended.')
       },
-      placeOn: () => undefined,
+      placeOn: (number) => shard.placeOn(number),
     },
   )
   return { shard, time: context.time, retried, changes }
@@ -168,6 +195,56 @@ test('a read is made again after failures of the shard, with growing pauses', as
   expect(follower.retried).toEqual(Array.from({ length: 10 }, () => down))
   // 20, 40 … 1,280 and three times 2,000 milliseconds.
   expect(follower.time.slept).toBe(20 * 127 + 3 * 2_000)
+})
+
+test('the pauses begin anew after a read that succeeds', async () => {
+  const follower = follow({})
+  let readings = 0
+  follower.shard.onFloor = () => {
+    // A read that succeeds has two readings.
+    if (++readings % 3 === 1) throw new LooseleafError('SHARD_UNAVAILABLE', 'The server is down.')
+    if (readings === 7) follower.shard.rows = [rowAt(5)]
+  }
+  await expect(follower.changes.next()).rejects.toThrow('has ended')
+  expect(follower.time.slept).toBe(10 * 20 + 10 * 10)
+})
+
+test('a row that is held ends the run, and the next page begins before it once its turn comes', async () => {
+  const arrival = { move: 2, attempt: 1, buckets: '20-29', from: 1, end: 3, begin: 4, afterAddedId: 0 }
+  const follower = follow({
+    rows: [largeRowAt(5), largeRowAt(6, 25), largeRowAt(7)],
+    serves: { owns: '0-39', arrived: [arrival] },
+    away: [{ move: 2, attempt: 1, buckets: '20-29', to: 0, end: 3 }],
+  })
+  let looks = 0
+  follower.shard.placeOn = () => (++looks > 2 ? { updated: 3, addedId: 0, since: 1 } : undefined)
+  expect(await nextOf(follower)).toEqual([[5], at(5, 5)])
+  expect(await nextOf(follower)).toEqual([[6], at(6, 6)])
+  expect(await nextOf(follower)).toEqual([[7], at(100)])
+  expect(follower.time.slept).toBeGreaterThan(0)
+})
+
+test('a row that is replaced before its body is read ends the run, and the next page begins before it at once', async () => {
+  const follower = follow({ rows: [largeRowAt(5), largeRowAt(6), largeRowAt(7)] })
+  let reads = 0
+  follower.shard.onRead = () => {
+    if (++reads === 2) follower.shard.rows = [rowAt(7), rowAt(30)]
+    return { version: reads === 2 ? 2 : 1, body: null }
+  }
+  expect(await nextOf(follower)).toEqual([[5], at(5, 5)])
+  expect(await nextOf(follower)).toEqual([[7, 30], at(100)])
+  expect(follower.time.slept).toBe(0)
+})
+
+test('the changes of a removed shard end at the place of the follower, also if the shard does not answer', async () => {
+  const follower = follow({}, { updated: 40 })
+  follower.shard.onFloor = () => {
+    follower.shard.layout = { revision: 1, shards: [{ name: 'shard', state: 'removed' }] }
+    throw new LooseleafError('SHARD_UNAVAILABLE', 'The server is gone.', { shard: 'shard' })
+  }
+  expect(await nextOf(follower)).toEqual([[], at(40)])
+  expect(await follower.changes.next()).toEqual({ done: true, value: undefined })
+  expect([follower.retried, follower.time.slept]).toEqual([[], 0])
 })
 
 test('an error that stays ends the changes', async () => {
