@@ -34,6 +34,7 @@ interface Followed {
   rows: EntityPageRow[]
   floor: number
   purged: number
+  epoch: number
   serves: ShardServes | undefined
   layout: StoreLayout | undefined
   /** Buckets that another shard has given up to this one. */
@@ -60,6 +61,7 @@ function follow(parts: Partial<Followed>, from: Partial<FollowedPlace> = {}, rea
     rows: [],
     floor: 100,
     purged: 0,
+    epoch: 7,
     serves: undefined,
     layout: undefined,
     away: [],
@@ -72,8 +74,8 @@ function follow(parts: Partial<Followed>, from: Partial<FollowedPlace> = {}, rea
   const entities = {
     async floor() {
       shard.onFloor()
-      const { floor, purged } = shard
-      return { floor, now: floor, epoch: 7, purged: { updated: purged, version: 0 } }
+      const { floor, purged, epoch } = shard
+      return { floor, now: floor, epoch, purged: { updated: purged, version: 0 } }
     },
     async pageOfChanges({ after, until = Infinity }: ChangesRange, limit: number, _: PageOptions) {
       shard.onPage(limit)
@@ -92,7 +94,7 @@ function follow(parts: Partial<Followed>, from: Partial<FollowedPlace> = {}, rea
           name: 'shard',
           entities,
           flush: async () => {},
-          catalog: { load: async () => catalogOf({ epoch: 7, serves: shard.serves }) },
+          catalog: { load: async () => catalogOf({ epoch: shard.epoch, serves: shard.serves }) },
         } as unknown as Shard,
         {
           catalog: {
@@ -182,6 +184,30 @@ test.each([
   }
   await expect(follower.changes.next()).rejects.toMatchObject({ code: 'CHANGES_GONE', shard: 'shard' })
   expect(count).toBeGreaterThanOrEqual(readings)
+})
+
+test.each([
+  ['has rows', [rowAt(5)], 500],
+  ['is empty', [], 1],
+])(
+  'moved rows that the shard deletes while a page is read end the changes: the page %s',
+  async (_, rows, limit) => {
+    const follower = follow({ rows, serves: { owns: '0-39', away: [AWAY] } })
+    follower.shard.onPage = (some) => {
+      if (some !== limit) return
+      follower.shard.epoch = 8
+      follower.shard.serves = { owns: '0-39', away: [{ ...AWAY, emptied: 90 }] }
+    }
+    await expect(follower.changes.next()).rejects.toMatchObject({ code: 'CHANGES_GONE', shard: 'shard' })
+  },
+)
+
+test.each([
+  [{ updated: 0, since: 0 }, 100],
+  [{ updated: 0, since: 7 }, 7],
+  [{ updated: 5, since: 0 }, 0],
+])('only a follower that has not begun begins at the floor: %j', async (from, since) => {
+  expect(await nextOf(follow({ rows: [rowAt(6)] }, from))).toEqual([[6], { ...at(100), since }])
 })
 
 test('a read is made again after failures of the shard, with growing pauses', async () => {

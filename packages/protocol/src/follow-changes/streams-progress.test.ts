@@ -70,3 +70,25 @@ test('a follower that has not begun on a shard has handled nothing there, and ha
   )
   expect(sinces).toEqual([undefined, undefined, 7])
 })
+
+test.each([
+  [5, false],
+  [6, true],
+])(
+  'a follower has handled all changes on a shard unless a row from %i is before the last end, 6',
+  async (updated, isHandled) => {
+    const shard = {
+      entities: {
+        pageOfChanges: async ({ until }: { readonly until: number }) => (updated < until ? [{}] : []),
+      },
+      catalog: { load: async () => catalogOf({ serves: { owns: '20-99', away: [first, second] } }) },
+    }
+    const context = {
+      driver: { shards: [shard] },
+      catalog: { latest: () => ({ layout: undefined }) },
+    } as unknown as EngineContext
+    const place = { updated: 1, addedId: 0, since: 1 }
+    const progress = streamsProgress(context, () => place, new AbortController().signal)
+    expect(await progress.hasHandled(0, 0, [first, second])).toBe(isHandled)
+  },
+)
