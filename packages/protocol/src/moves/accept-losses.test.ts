@@ -163,8 +163,10 @@ const UNBEGUN: Losses = {
 }
 
 test('a move without a record at its empty shards is announced again', async () => {
-  for (const { layout } of await accepted(UNBEGUN))
-    expect(layout).toMatchObject({ revision: 10, moves: [MOVE] })
+  const catalogs = await accepted(UNBEGUN)
+  for (const { layout } of catalogs) expect(layout).toMatchObject({ revision: 10, moves: [MOVE] })
+  // By the layout the target has none of the buckets that it would have to lose.
+  expect(serves(catalogs)).toEqual([undefined, undefined])
 })
 
 test.each([
@@ -173,4 +175,22 @@ test.each([
 ])('a move whose rows are read at its target goes on while %s', async (_, losses) => {
   for (const { layout } of await accepted(losses))
     expect(layout).toMatchObject({ revision: 9, moves: losses.moves })
+})
+
+test('a move that copies lost buckets again by itself is not announced again', async () => {
+  const away = [{ move: 3, attempt: 4, buckets: '10-14', to: 1, end: 5 }]
+  const catalogs = await accepted({
+    buckets: ['0-49', '50-99'],
+    moves: [MOVE],
+    shards: [{ serves: { owns: '0-9,15-49', away } }, {}],
+  })
+  expect(catalogs.map(({ epoch, layout }) => [epoch, layout?.revision])).toEqual([
+    [10, 9],
+    [10, 9],
+  ])
+})
+
+test('a store without a layout has lost nothing', async () => {
+  const shards = PASSED_ON.shards.map((parts) => ({ ...parts, layout: undefined }))
+  expect(serves(await accepted({ ...PASSED_ON, shards }))[2]).toEqual({ owns: '75-99' })
 })
