@@ -19,7 +19,12 @@ test('a round of copies begins when its pass has begun, and ends at a floor that
     work: { context: { driver: { shards } }, move: { from: 0 } },
     lease: { record },
   } as unknown as MoveJob
-  const copier = { buckets: '1', place: placeAt(0), beginPass: noting('pass'), copy: noting('copy') }
+  // It takes longer than the other statements.
+  const beginPass = async (): Promise<void> => {
+    await turn()
+    await noting('pass')()
+  }
+  const copier = { buckets: '1', place: placeAt(0), beginPass, copy: noting('copy') }
   expect(await copyRound(job, copier as unknown as Copier)).toBe(0)
   expect(calls).toEqual(['pass', 'floor', 'copy'])
   // The fake floor is the number of calls up to it.
