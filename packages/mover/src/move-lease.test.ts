@@ -108,6 +108,7 @@ test('a save tells that another process has the move, and other errors stay as t
   const lost = await task.lease!.save().catch((error: unknown) => error)
   expect(lost).toMatchObject({ code: 'CONFLICT', message: 'Move 7: another process has taken it over.' })
   expect(isLeaseLost(lost)).toBe(true)
+  await expect(task.lease!.sleep(1)).rejects.toMatchObject({ code: 'CONFLICT' })
   const down = new LooseleafError('SHARD_UNAVAILABLE', 'The server is down.')
   task.answer = down
   await expect(task.lease!.save()).rejects.toBe(down)

@@ -24,8 +24,8 @@ const awayOf = (move: number, buckets: string, emptied?: number): AwayBuckets =>
 
 interface Deleting {
   readonly result: Awaited<ReturnType<typeof discardAll>>
-  /** Buckets of the deleted entities, and `look` for each look at the shard. */
-  readonly calls: readonly (number | 'look')[]
+  /** Buckets of the deleted entities, and the looks at the shard and its pages of entities. */
+  readonly calls: readonly (number | 'look' | 'page')[]
 }
 
 /** Deletes on a shard with an entity in each of the buckets 0 to 11. `onDiscard` is called before each delete, with the number of deletes before it. */
@@ -43,12 +43,14 @@ async function deleted(
     readonly onDiscard?: (before: number) => void
   } = {},
 ): Promise<Deleting> {
-  const calls: (number | 'look')[] = []
+  const calls: (number | 'look' | 'page')[] = []
   let deletes = 0
   const shard = {
     entities: {
-      pageByAdded: async (after: number) =>
-        after > 0 ? [] : Array.from({ length: 12 }, (_, i) => ({ id: Buffer.alloc(16, i), addedId: i + 1 })),
+      async pageByAdded() {
+        calls.push('page')
+        return Array.from({ length: 12 }, (_, i) => ({ id: Buffer.alloc(16, i), addedId: i + 1 }))
+      },
       async discard(ids: readonly Uint8Array[]) {
         onDiscard(deletes++)
         calls.push(...ids.map(([bucket]) => bucket!))
@@ -82,7 +84,7 @@ async function deleted(
 test('a shard deletes the buckets of a move for which it has no use', async () => {
   const serves: ShardServes = {
     owns: '1',
-    away: [awayOf(7, '3'), awayOf(8, '4', 20), awayOf(2, '0'), awayOf(5, '0-9', 20)],
+    away: [awayOf(7, '3'), awayOf(8, '4', 20), awayOf(2, '0'), awayOf(5, '0-9')],
     coming: [
       { move: 6, attempt: 1, buckets: '5', from: 1, afterAddedId: 0 },
       { move: 4, attempt: 1, buckets: '6', from: 1, afterAddedId: 0 },
@@ -90,7 +92,7 @@ test('a shard deletes the buckets of a move for which it has no use', async () =
   }
   const moves = [moveOf(9, 1, 0, '7'), moveOf(10, 0, 1, '8')]
   const { result, calls } = await deleted(serves, { owned: '2', moves })
-  expect(calls).toEqual(['look', 0, 4, 6, 8, 9])
+  expect(calls).toEqual(['look', 'page', 0, 4, 6, 8, 9])
   expect(result).toEqual({ entities: 5, rows: 0, awaits: [] })
 })
 
@@ -111,7 +113,7 @@ test('deletes go on under another epoch, and end with any other error', async ()
   })
   const stale = new LooseleafError('STALE_EPOCH', 'The epoch is another.')
   const { result, calls } = await deleted({ owns: '2-9' }, failing(stale))
-  expect(calls).toEqual(['look', 'look', 0, 1])
+  expect(calls).toEqual(['look', 'page', 'look', 'page', 0, 1])
   expect(result.entities).toBe(2)
   const down = new LooseleafError('SHARD_UNAVAILABLE', 'The server is down.')
   await expect(deleted({ owns: '2-9' }, failing(down))).rejects.toBe(down)
