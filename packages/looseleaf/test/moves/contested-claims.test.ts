@@ -9,8 +9,10 @@ import { crashingShards } from '@looseleaf-tooling/kit/crashing-shards'
 import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, onTestFinished, test } from 'vitest'
-import { byName } from './stores.ts'
+import { byName, byUser } from './stores.ts'
 
+/** The second one has no rows here, and is copied whole after the contested claims of the first one. */
+const indexes = [byName, byUser]
 const PLAN = { from: 0, to: 1, buckets: '0-2047' }
 
 interface Contested {
@@ -27,7 +29,7 @@ interface Contested {
 /** Opens a store with an entity whose name is in the buckets of the plan. */
 async function contestedName(driver: Driver, time: Time, deleteDelayMs: number): Promise<Contested> {
   const shards = keepOpen(driver)
-  const store = await DataStore.open({ shards, indexes: [byName], migrate: true, deleteDelayMs, time })
+  const store = await DataStore.open({ shards, indexes, migrate: true, deleteDelayMs, time })
   onTestFinished(() => store.close())
   const { catalog, router } = store.context
   const spec = tableSpec(catalog.current().indexes.find(({ unique }) => unique)!)
@@ -57,7 +59,7 @@ async function moverWith(driver: Driver, time: Time, hook: () => Promise<void>):
       await hook()
     },
   }
-  const mover = await DataStore.open({ shards: keepOpen(driver), indexes: [byName], time: sleeping })
+  const mover = await DataStore.open({ shards: keepOpen(driver), indexes, time: sleeping })
   onTestFinished(() => mover.close())
   return mover
 }
@@ -102,8 +104,11 @@ test('a move waits for a claim of an entity that is written again and again, and
     await store.put({ round: ++rounds }, { id: busy.id })
     if (rounds === 20) interrupted.abort()
   })
+  const began = time.now()
   const moved = moveBuckets(mover, PLAN, { signal: interrupted.signal })
   await expect(moved).rejects.toMatchObject({ code: 'ABORTED' })
+  // A failover may restore the claim for a minute, so each look comes a minute after the one before it, in waits of ten seconds.
+  expect(time.now() - began).toBeGreaterThan(100_000)
   const [open] = await movesOf(store)
   expect(open).toMatchObject({ state: 'checking', handedOver: 0, back: 'undo' })
   expect(await undoMove(store, open!.id)).toMatchObject({ state: 'undone' })
