@@ -32,7 +32,6 @@ export async function writeEarly(
       signal,
     ),
   )
-  if (failures.length === 0) return failures
   return failures.map(({ table, error }) => ({ table, error: beforeCommit(error) }))
 }
 
