@@ -1,4 +1,4 @@
-import type { Driver } from '@looseleaf/core'
+import { LooseleafError, type Driver } from '@looseleaf/core'
 import type { CatalogEntry, IndexState, ShardCatalog } from '@looseleaf/core/internal'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { catalogOf } from '@looseleaf-tooling/kit/catalogs'
@@ -201,6 +201,31 @@ describe('shards with different catalogs', () => {
     expect(epochs()).toEqual([9, 9, 9])
     expect(states()).toEqual(['ready', 'ready', 'ready'])
   })
+
+  const down = new LooseleafError('SHARD_UNAVAILABLE', 'Away.')
+  const failing = (refused: string, error: Error): FaultPlan => {
+    return ({ operation, shard }) =>
+      operation === refused && shard === 1 ? { before: () => Promise.reject(error) } : undefined
+  }
+
+  it.each(['change', 'flush'])(
+    'a shard that refuses a %s fails the call, unless it may lack it',
+    async (refused) => {
+      plan = failing(refused, down)
+      await expect(changeCatalog(driver, toReady)).rejects.toBe(down)
+      await expect(changeCatalog(driver, toReady, { mayLack: 2 })).rejects.toBe(down)
+      await changeCatalog(driver, toReady, { mayLack: 1 })
+      expect(states().toSpliced(1, 1)).toEqual(['ready', 'ready'])
+    },
+  )
+
+  it.each([new LooseleafError('ABORTED', 'The signal has fired.'), new TypeError('a mistake')])(
+    'an error that is not of the shard fails the call, also if the shard may lack the change (%s)',
+    async (error) => {
+      plan = failing('change', error)
+      await expect(changeCatalog(driver, toReady, { mayLack: 1 })).rejects.toBe(error)
+    },
+  )
 
   it('propagateCatalog writes nothing if all catalogs are equal', async () => {
     let changes = 0

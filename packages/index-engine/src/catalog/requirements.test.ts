@@ -43,6 +43,14 @@ test('a store requires unique for claims', () => {
   expect(requirementsOf({ indexes: [{ ...entry, state: 'dropped' }] })).toBeUndefined()
 })
 
+test('a store requires include for covering indexes', () => {
+  const index = defineIndex('a', { properties: { a: 'string' }, shardOn: 'a', include: ['b'] })
+  const entry = { ...index, generation: 1, table: 'index_a' }
+  const required = [{ name: 'include', since: '0.1.0' }]
+  expect(requirementsOf({ indexes: [{ ...entry, state: 'building' }] })).toEqual(required)
+  expect(requirementsOf({ indexes: [{ ...entry, state: 'dropped' }] })).toBeUndefined()
+})
+
 test('a store requires partial for indexes with on', () => {
   const index = defineIndex('a', { properties: { a: 'string' }, shardOn: 'a', on: { kind: 'user' } })
   const entry = { ...index, generation: 1, table: 'index_a' }

@@ -146,6 +146,12 @@ describe('a list that does not fit the store', () => {
     )
   })
 
+  test('all missing shards are named', async () => {
+    expect(await refusal(open(listed(1)))).toMatch(
+      /Missing: shards 0 \(memory 0 when it joined\), 2 \(memory 2 when it joined\)\. Give all of its shards/,
+    )
+  })
+
   test.each([true, false])('a database that is given twice is named (migrate: %j)', async (migrate) => {
     expect(await refusal(open(listed(0, 1, 1), { migrate }))).toMatch(
       /^Shard memory 1: it is shard 1 of its store, and so is memory 1\. Give the database of every shard once/,
