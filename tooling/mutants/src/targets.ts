@@ -38,8 +38,7 @@ const MUTATED_CODE: readonly MutatedCode[] = [
     // Some leftovers of writers show only when a cleaner runs, floors, places and leases when a consumer does, and prepared writes with kinds,
     // and late claims and failing changes when buckets move.
     tests: [
-      'packages/changes/src/**/*.test.ts',
-      'packages/store/src/**/*.test.ts',
+      'packages/{changes,protocol,store}/src/**/*.test.ts',
       'packages/cleaner/src/repair/*.test.ts',
       'packages/cleaner/test/!(*.int).test.ts',
       'packages/kinds/test/batch-writes.test.ts',

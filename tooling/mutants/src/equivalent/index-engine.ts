@@ -21,6 +21,10 @@ export const indexEngine: Equivalents = {
     'leadingCatalog: contentsEpochOf(b) > contentsEpochOf(a) → contentsEpochOf(b) >= contentsEpochOf(a)':
       'Contents of one epoch are the same.',
   },
+  'index-engine/catalog/owners': {
+    'isLater: isServed && !other.isServed → (!other.isServed)':
+      'A bucket is given up once by a move: two records of that say the same.',
+  },
   'index-engine/keys/diff-rows': {
     'without: keys.length === 0 || others.length === 0 → false': shortcut,
     'without: keys.length === 0 || others.length === 0 → (keys.length === 0)': shortcut,

@@ -112,8 +112,9 @@ export const store: Equivalents = {
   'store/writing/unknown-outcome': {
     'unknownOutcome: isLooseleafError(cause) → true': onlyOurs,
   },
-  'protocol/commit': {
-    'uncommitted: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)': onlyOurs,
+  'protocol/claims': {
+    'ignoreUnknownOutcome: !isLooseleafError(error) || !error.unknownOutcome → (!error.unknownOutcome)':
+      onlyOurs,
   },
   'protocol/fence': {
     'fence: base === 0 → false': 'An entity that is found there refuses the insert as well.',
@@ -124,6 +125,11 @@ export const store: Equivalents = {
   },
   'driver-kysely/entities/entity-calls': {
     'entityCalls.select: rest.length === 0 → false': shortcut,
+  },
+  'protocol/consumers/registrations': {
+    "readRegistry: (await shardAt(context, shard).tasks.load(REGISTRY_TASK, options))?.progress ?? '' → ((await shardAt(context, shard).tasks.load(REGISTRY_TASK, options))?.progress)":
+      'A text that is absent is no record either.',
+    'registrationIn: registry.get(name) ?? [] → (registry.get(name))': 'The order puts an absent one last.',
   },
   'protocol/row-pages': {
     'pagesOfRows: place !== undefined && { after: place } → ({ after: place })':
