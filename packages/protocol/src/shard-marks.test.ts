@@ -56,7 +56,7 @@ test('the mark of a shard is compared with its note on the next shard', async ()
     [2, 4, 1],
     [4, 6, 5],
   ])
-  const [mark, ...notes] = [MARK_TASK, noteTask(0), noteTask(2), noteTask(4)]
+  const [mark, ...notes] = ['shard-mark', 'shard-mark-note-0', 'shard-mark-note-2', 'shard-mark-note-4']
   expect(read).toEqual([`0: ${[mark, ...notes].join()}`, `2: ${mark},${notes[0]}`, `4: ${mark},${notes[1]}`])
 })
 
@@ -104,6 +104,16 @@ test.each([
     [2, { own: [5], notes: { 1: 4 } }],
   ])
   expect(looks).toEqual([[2, 5, 1]])
+})
+
+test('a look without the first shard has the notes of the others', async () => {
+  const { looks } = await look([
+    [0, { own: [down] }],
+    [1, { own: [4] }],
+    [2, { own: [5], notes: { 1: 3 } }],
+    [3, { own: [6] }],
+  ])
+  expect(looks).toEqual([[1, 4, 3]])
 })
 
 test.each([new LooseleafError('ABORTED', 'The signal has fired.'), new TypeError('a mistake')])(

@@ -60,7 +60,7 @@ export async function lookAtMarks(
     shards.map(async ([number, shard], place): Promise<MarkLook | undefined> => {
       const own = found[place]?.own
       const note = count === 1 ? own : noteOf(number, found[(place + 1) % count]?.notes, found[0]?.notes)
-      if (shard === undefined || own === undefined || note === undefined) return undefined
+      if (own === undefined || note === undefined) return undefined
       if (own.mark >= note.mark) return { shard: number, own, noted: note }
       // The mark may have been raised between the reads of mark and note, so it is read again.
       const again = await readMarks(shard, [], options)
@@ -84,15 +84,14 @@ async function readMarks(
   noted: readonly number[],
   options: CallOptions | undefined,
 ): Promise<{ readonly own: ShardMark; readonly notes: Notes } | undefined> {
+  if (shard === undefined) return undefined
   try {
-    const states = await shard?.tasks.loadAll([MARK_TASK, ...noted.map(noteTask)], options)
-    const markOf = (task: string): ShardMark => markFromText(states?.get(task)?.progress ?? '')
-    return (
-      states && {
-        own: markOf(MARK_TASK),
-        notes: new Map(noted.map((number) => [number, markOf(noteTask(number))])),
-      }
-    )
+    const states = await shard.tasks.loadAll([MARK_TASK, ...noted.map(noteTask)], options)
+    const markOf = (task: string): ShardMark => markFromText(states.get(task)?.progress ?? '')
+    return {
+      own: markOf(MARK_TASK),
+      notes: new Map(noted.map((number) => [number, markOf(noteTask(number))])),
+    }
   } catch (error) {
     if (!isOfShard(error)) throw error
     return undefined

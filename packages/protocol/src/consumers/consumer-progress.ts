@@ -54,11 +54,12 @@ export async function readProgress(
   const { tasks } = shardAt(context, shard)
   const tasksOf = (name: string): string[] => partitionNumbers.map((number) => partitionTask(name, number))
   const names = [...consumers.keys()].flatMap(tasksOf)
-  const states = names.length === 0 ? undefined : await tasks.loadAll(names, options)
+  if (names.length === 0) return new Map()
+  const states = await tasks.loadAll(names, options)
   return new Map(
     Array.from(consumers, ([name, { incarnation, begun, floors }]) => {
       const records = tasksOf(name).map((task) => {
-        const record = parseObject(states?.get(task)?.progress ?? '') ?? {}
+        const record = parseObject(states.get(task)?.progress ?? '') ?? {}
         return record['incarnation'] === incarnation ? record : undefined
       })
       return [

@@ -3,6 +3,7 @@ import type { Equivalents } from '../equivalent.ts'
 const onlyOurs = 'An error that is not of Looseleaf has no such property.'
 const oneOfEach = 'There is at most one that fits.'
 
+const noText = 'A text that is absent is no record either.'
 const shortcut = 'A shortcut: without it the same is computed.'
 const hasSilent = 'It is said only where a shard is silent.'
 
@@ -113,6 +114,8 @@ export const store: Equivalents = {
     'unknownOutcome: isLooseleafError(cause) → true': onlyOurs,
   },
   'protocol/claims': {
+    'takeKeyAt: holder.row !== undefined && mayBeLost(context, holder.row, readAt) → (mayBeLost(context, holder.row, readAt))':
+      'Every stamp is above the version of an absent holder, which counts as in flight.',
     'ignoreUnknownOutcome: !isLooseleafError(error) || !error.unknownOutcome → (!error.unknownOutcome)':
       onlyOurs,
   },
@@ -126,14 +129,21 @@ export const store: Equivalents = {
   'driver-kysely/entities/entity-calls': {
     'entityCalls.select: rest.length === 0 → false': shortcut,
   },
+  'protocol/consumers/consumer-progress': {
+    "readProgress: states.get(task)?.progress ?? '' → (states.get(task)?.progress)": noText,
+  },
   'protocol/consumers/registrations': {
     "readRegistry: (await shardAt(context, shard).tasks.load(REGISTRY_TASK, options))?.progress ?? '' → ((await shardAt(context, shard).tasks.load(REGISTRY_TASK, options))?.progress)":
-      'A text that is absent is no record either.',
+      noText,
     'registrationIn: registry.get(name) ?? [] → (registry.get(name))': 'The order puts an absent one last.',
   },
   'protocol/row-pages': {
     'pagesOfRows: place !== undefined && { after: place } → ({ after: place })':
       'A scan after no place begins at the beginning as well.',
+  },
+  'protocol/shard-marks': {
+    "readMarks.markOf: states.get(task)?.progress ?? '' → (states.get(task)?.progress)": noText,
+    'readMarks: return undefined → (nothing)': 'A function without a return returns undefined as well.',
   },
   'protocol/write-early': {
     'beforeCommit: !isLooseleafError(error) || !error.unknownOutcome → (!error.unknownOutcome)': onlyOurs,
