@@ -25,7 +25,7 @@ function storeOf(epochs: readonly (number | undefined)[], delayMs = 0) {
       policies: { deleteDelayMs: delayMs },
     }),
     async reload(options: unknown) {
-      await Promise.resolve()
+      await new Promise((resolve) => setImmediate(resolve))
       expect(options).toEqual({ signal })
       calls.push('reload')
     },

@@ -41,3 +41,28 @@ test('no read is in flight after the consumer has stopped', async () => {
   for await (const page of readAhead(pagesUntil(9, log))) if (page === 1) break
   expect(log).toEqual(['read 0', 'read 1', 'read 2', 'ended'])
 })
+
+test('a read that fails after the consumer has stopped is not thrown', async () => {
+  const worked: number[] = []
+  for await (const page of readAhead(pagesUntil(2, []))) {
+    worked.push(page)
+    if (page === 1) break
+  }
+  expect(worked).toEqual([0, 1])
+})
+
+test('the pages have ended when the consumer goes on', async () => {
+  const log: string[] = []
+  async function* pages(): AsyncGenerator<number, void, undefined> {
+    try {
+      yield 0
+      yield 1
+      yield 2
+    } finally {
+      await turn()
+      log.push('ended')
+    }
+  }
+  for await (const page of readAhead(pages())) if (page === 0) break
+  expect(log).toEqual(['ended'])
+})

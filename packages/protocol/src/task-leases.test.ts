@@ -95,3 +95,39 @@ test('a lease ends with its work, and an error of the work counts more than one 
   const failing = (): Promise<never> => Promise.reject(new Error('failed'))
   await expect(underLease({ ...held, tasks: broken }, failing, () => text)).rejects.toThrow('failed')
 })
+
+/** Tasks whose saves take a turn of the event loop. */
+function slowSaves(): TaskTable {
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  return {
+    ...tasks,
+    save: async (...args) => {
+      await turn()
+      return tasks.save(...args)
+    },
+  }
+}
+
+test('a lease has ended when its work or its failed edit ends', async () => {
+  const held = { tasks: slowSaves(), task: 'one', owner: 'a' }
+  await tasks.claim('one', 'a', MINUTE)
+  await underLease(
+    held,
+    async () => 1,
+    () => 'done',
+  )
+  expect(await tasks.load('one')).toEqual({ progress: 'done', owner: undefined })
+  const refuse = (): never => {
+    throw new Error('refused')
+  }
+  await expect(editTask(slowSaves(), 'one', refuse, OWNER)).rejects.toThrow('refused')
+  expect(await tasks.load('one')).toEqual({ progress: 'done', owner: undefined })
+})
+
+test('the error of an edit counts more than one of the end of its lease', async () => {
+  const broken: TaskTable = { ...tasks, save: () => Promise.reject(new Error('lost')) }
+  const refuse = (): never => {
+    throw new Error('refused')
+  }
+  await expect(editTask(broken, 'one', refuse, OWNER)).rejects.toThrow('refused')
+})
