@@ -109,3 +109,18 @@ test('a store requires moves from its first move on, also while none is announce
     { name: 'moves', since: '0.2.0' },
   ])
 })
+
+test.each([
+  ['layout', '0.1.0', { layout: { revision: 1, shards: [] } }],
+  ['definitions', '0.1.0', { definitions: true as const }],
+  ['near-1', '0.2.0', { exactIndexes: true as const }],
+])('a store requires %s, which processes have since %s', (name, since, contents) => {
+  expect(requirementsOf({ indexes: [], ...contents })).toEqual([{ name, since }])
+})
+
+test('a store requires near-1 for an exact index', () => {
+  const entry = { ...nested, properties: [], generation: 1, table: 'index_a', exact: 'on' as const }
+  const required = [{ name: 'near-1', since: '0.2.0' }]
+  expect(requirementsOf({ indexes: [{ ...entry, state: 'ready' }] })).toEqual(required)
+  expect(requirementsOf({ indexes: [{ ...entry, state: 'dropped' }] })).toBeUndefined()
+})
