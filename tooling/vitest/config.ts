@@ -41,9 +41,9 @@ export default defineConfig({
     env: {
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'looseleaf-compile-cache'),
     },
-    // Tests wait for databases about as much as they compute, so two workers more than there are cores keep
-    // these busy. The default of Vitest is one worker on two cores.
-    maxWorkers: availableParallelism() + 2,
+    // Tests wait for databases and processes about as much as they compute, so some workers more than there are cores
+    // keep these busy. The default of Vitest is one worker on two cores.
+    maxWorkers: availableParallelism() + 4,
     // Only a limit for hanging tests, wide enough for a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
