@@ -105,7 +105,7 @@ async function inspectShard(
     entities.map(({ id }) => id),
     { signal: pass.signal },
   )
-  // The tail, which looks everywhere, has no rate: it would fall behind.
+  // A look everywhere is of the few entities that were written meanwhile, or of the tail, which has no rate.
   if (!everywhere) await pass.throttle.take(shard, found.flat().length, pass.signal)
   for (const [i, target] of targets.entries()) {
     await pass.throttle.rest(pass.signal)
