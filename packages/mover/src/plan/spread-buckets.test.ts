@@ -1,4 +1,5 @@
 import { bucketsIn } from '@looseleaf/core/internal'
+import { createRandom } from '@looseleaf-tooling/kit/random'
 import { describe, expect, test } from 'vitest'
 import { drainedBuckets, evenedBuckets, type SizedShard } from './spread-buckets.ts'
 
@@ -95,4 +96,30 @@ test('a drained shard gives the others the same bytes and as many empty buckets'
   expect(source).toEqual([0, 0])
   expect(Math.abs(first![0] - second![0])).toBeLessThanOrEqual(1_000)
   expect(Math.abs(first![1] - second![1])).toBeLessThanOrEqual(1)
+})
+
+test('for random stores, no plan makes the fullest shard fuller or the one with most empty buckets larger, and the same plan again moves nothing', () => {
+  for (let seed = 0; seed < 200; seed++) {
+    const random = createRandom(seed)
+    const [shards, buckets, emptyShare, skew] = [2 + random.below(5), 256, random.next(), random.next() * 6]
+    const sizes = Array.from({ length: buckets }, () =>
+      random.chance(emptyShare) ? 0 : Math.ceil(1_000 * Math.exp(skew * random.next())),
+    )
+    const owners = sizes.map(() => random.below(shards))
+    const stateOf = (): readonly SizedShard[] =>
+      Array.from({ length: shards }, (_, number) => ({
+        number,
+        bytes: new Map([...sizes.entries()].filter(([bucket]) => owners[bucket] === number)),
+        fixed: [],
+      }))
+    const most = (state: readonly (readonly [number, number])[], i: 0 | 1): number =>
+      Math.max(...state.map((each) => each[i]))
+    const before = stateOf()
+    const moves = evenedBuckets(before)
+    const after = checkedAfter(before, moves)
+    expect(most(after, 0)).toBeLessThanOrEqual(most(checkedAfter(before, []), 0))
+    expect(most(after, 1)).toBeLessThanOrEqual(most(checkedAfter(before, []), 1))
+    for (const { to, buckets: text } of moves) for (const bucket of bucketsIn(text)) owners[bucket] = to
+    expect(evenedBuckets(stateOf())).toEqual([])
+  }
 })
