@@ -106,7 +106,8 @@ async function inspectShard(
     { signal: pass.signal },
   )
   // A look everywhere is of the few entities that were written meanwhile, or of the tail, which has no rate.
-  if (!everywhere) await pass.throttle.take(shard, found.flat().length, pass.signal)
+  const rowCount = found.reduce((sum, rows) => sum + rows.length, 0)
+  if (!everywhere) await pass.throttle.take(shard, rowCount, pass.signal)
   for (const [i, target] of targets.entries()) {
     await pass.throttle.rest(pass.signal)
     const rows = found[i] ?? []
