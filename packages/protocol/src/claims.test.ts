@@ -1,21 +1,16 @@
 import { formatId, LooseleafError, type Bag, type ErrorCode } from '@looseleaf/core'
-import type { CatalogEntry, EntityRow, IndexRow, Key } from '@looseleaf/core/internal'
+import type { EntityRow, IndexRow, Key } from '@looseleaf/core/internal'
 import { deriveClaims, type EngineContext } from '@looseleaf/index-engine/internal'
-import { catalogOf } from '@looseleaf-tooling/kit/catalogs'
+import { catalogOf, entryOf } from '@looseleaf-tooling/kit/catalogs'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { takeKeyAt, type TakeKey } from './claims.ts'
 
-const ENTRY: CatalogEntry = {
-  name: 'by_name',
+const ENTRY = entryOf({
   properties: [{ name: 'names', type: 'string', many: true }],
-  shardOn: 'id',
-  onMisfit: 'refuse',
-  generation: 1,
   table: 'claims_by_name_1',
-  state: 'ready',
   unique: true,
-}
+})
 const keyOf = (name: string): Key => deriveClaims(ENTRY, { names: [name] })[0]!
 const KEY = keyOf('ada')
 const [ID, HOLDER, THIRD] = [1, 2, 3].map((n) => Buffer.alloc(16, n)) as [Buffer, Buffer, Buffer]

@@ -1,5 +1,6 @@
 import type { EntityRow, IndexRow } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { entryOf } from '@looseleaf-tooling/kit/catalogs'
 import { expect, test } from 'vitest'
 import { deleteLost, isYoung, judgeDangling, upTo } from './delete-late.ts'
 import type { RowLanes } from './index-rows.ts'
@@ -175,15 +176,7 @@ test('a delete after a read includes the version that was read', () => {
 })
 
 test('lost rows are deleted below the version of the commit, and a failure is thrown', async () => {
-  const entry = {
-    name: 'by_name',
-    properties: [{ name: 'name', type: 'string', many: false }],
-    shardOn: 'id',
-    onMisfit: 'refuse',
-    generation: 1,
-    table: 'index_by_name_1',
-    state: 'ready',
-  } as const
+  const entry = entryOf()
   const context = {
     catalog: { current: () => ({ placement: { rows: { writtenOfId: () => [0] } } }) },
   } as unknown as EngineContext

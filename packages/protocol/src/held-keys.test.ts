@@ -1,19 +1,15 @@
 import { formatId, LooseleafError, type Bag } from '@looseleaf/core'
 import type { CatalogEntry, EntityRow, IndexRow } from '@looseleaf/core/internal'
 import { deriveClaims, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
+import { entryOf } from '@looseleaf-tooling/kit/catalogs'
 import { expect, test } from 'vitest'
 import { duplicateKey, hasKey, takeKey, takeKeyAt, type TakeKey } from './claims.ts'
 
-const ENTRY: CatalogEntry = {
-  name: 'by_name',
+const ENTRY = entryOf({
   properties: [{ name: 'names', type: 'string', many: true }],
-  shardOn: 'id',
-  onMisfit: 'refuse',
-  generation: 1,
   table: 'claims_by_name_1',
-  state: 'ready',
   unique: true,
-}
+})
 const KEY = deriveClaims(ENTRY, { names: ['ada'] })[0]!
 const [ID, HOLDER] = [1, 2].map((n) => Buffer.alloc(16, n)) as [Buffer, Buffer]
 

@@ -1,21 +1,14 @@
 import { formatId, LooseleafError, type ErrorCode } from '@looseleaf/core'
-import type { CatalogEntry, IndexRow } from '@looseleaf/core/internal'
+import type { IndexRow } from '@looseleaf/core/internal'
 import type { EngineContext, Placement } from '@looseleaf/index-engine/internal'
+import { entryOf } from '@looseleaf-tooling/kit/catalogs'
 import { expect, test } from 'vitest'
 import type { TakeKey } from './claims.ts'
 import type { PlacedKey, RowLanes } from './index-rows.ts'
 import { claimEarly, writeAgain, writeEarly } from './write-early.ts'
 
-const ROWS: CatalogEntry = {
-  name: 'by_name',
-  properties: [{ name: 'name', type: 'string', many: false }],
-  shardOn: 'id',
-  onMisfit: 'refuse',
-  generation: 1,
-  table: 'index_by_name_1',
-  state: 'ready',
-}
-const CLAIMS: CatalogEntry = { ...ROWS, table: 'claims_by_name_1', unique: true }
+const ROWS = entryOf()
+const CLAIMS = entryOf({ table: 'claims_by_name_1', unique: true })
 const ID = Buffer.alloc(16, 1)
 const OTHER = Buffer.alloc(16, 2)
 const placement = { rows: { writtenOfId: () => [0] } } as unknown as Placement
